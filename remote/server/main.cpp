@@ -45,7 +45,6 @@ int start(std::span<const char* const> arguments) try {
     return print_devices(arguments[2]);
   const auto options = read_options(arguments);
   if (!options) return EXIT_SUCCESS;
-  if (!options->token_file.empty()) read_tokens(options->token_file);
   return run_supervisor(*options);
 } catch (const OptionError& error) {
   log_line(error.what());

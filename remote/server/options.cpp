@@ -1,16 +1,10 @@
 #include "remote/server/options.h"
 
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <fstream>
 #include <utility>
-
-#include <sys/stat.h>
 
 #include "base/number.h"
 #include "daemon/service_manager.h"
-#include "remote/protocol/limits.h"
 #include "remote/server/sandbox/identity.h"
 #include "remote/server/sandbox/system_calls.h"
 
@@ -60,6 +54,11 @@ void add_access_options(std::vector<Option>& table, Options& options) {
   table.push_back(daemon::socket_mode_option(options.socket_mode, "Mode of unix sockets (0660)"));
   table.push_back(text_option("token-file", "FILE", "Clients must present one of these tokens, one per line",
                               options.token_file));
+  table.push_back(
+      text_option("clients-file", "FILE",
+                  "The clients by name, with their tokens or certificates and limits (TOML); read again on "
+                  "SIGHUP",
+                  options.clients_file));
   table.push_back(text_option("tls-cert", "FILE", "The server's certificate, with its chain (PEM)",
                               options.tls.certificate));
   table.push_back(text_option("tls-key", "FILE", "Its key (PEM)", options.tls.key));
@@ -75,6 +74,9 @@ void add_limit_options(std::vector<Option>& table, Options& options) {
   table.push_back(number_option(
       "clients-per-peer", "N", "Clients at a time of one address, guest or local user (0: --max-clients)", 0,
       10'000, [&](auto number) { options.clients_per_peer = static_cast<unsigned>(number); }));
+  table.push_back(number_option(
+      "queue-time", "SECONDS", "How long a client waits for a place if there is none (0: it is refused)", 0,
+      86'400, [&](auto number) { options.queue_time = std::chrono::seconds(number); }));
   table.push_back(number_option("spare", "N", "Workers that are kept ready for new clients (1)", 0, 64,
                                 [&](auto number) { options.spare = static_cast<unsigned>(number); }));
   table.push_back(size_option(
@@ -135,6 +137,11 @@ void add_sandbox_options(std::vector<Option>& table, Options& options) {
          sandbox.use = text == "on" ? Use::on : text == "off" ? Use::off : Use::automatic;
          return true;
        }});
+  table.push_back({"mixed-tenants", Arity::flag, "",
+                   "Serve clients of different names also where there is no sandbox that keeps them apart",
+                   "true or false", [&options](std::string_view text) {
+                     return daemon::set_flag(options.mixed_tenants, text);
+                   }});
   table.push_back({"sandbox-devices", Arity::list, "PATTERN",
                    "Shell patterns of the device files in the sandbox (/dev/nvidia*, /dev/dri/*, /dev/kfd)",
                    "the full path of device files", [&sandbox](std::string_view text) {
@@ -218,11 +225,11 @@ void check_access(const Options& options, const Endpoint& endpoint) {
   if (endpoint.tls && options.tls.certificate.empty()) {
     throw OptionError("--listen " + as_text(endpoint) + ": TLS needs --tls-cert and --tls-key");
   }
-  const bool identifies_clients =
-      !options.token_file.empty() || (endpoint.tls && !options.tls.authority.empty());
+  const bool identifies_clients = !options.token_file.empty() || !options.clients_file.empty() ||
+                                  (endpoint.tls && !options.tls.authority.empty());
   if (is_private(endpoint) || identifies_clients) return;
   throw OptionError("--listen " + as_text(endpoint) +
-                    ": other machines can connect there; give --token-file" +
+                    ": other machines can connect there; give --token-file, --clients-file" +
                     (endpoint.tls ? " or --client-ca" : ", or listen on a loopback address"));
 }
 
@@ -236,26 +243,6 @@ std::optional<std::uint64_t> read_size(std::string_view text) {
   if (unit.size() != 1 || power == std::string_view::npos) return std::nullopt;
   const unsigned shift = 10 * (static_cast<unsigned>(power) + 1);
   return number <= UINT64_MAX >> shift ? std::optional(number << shift) : std::nullopt;
-}
-
-std::vector<std::string> read_tokens(const std::string& path) {
-  struct stat status {};
-  std::ifstream file(path);
-  if (!file || ::stat(path.c_str(), &status) != 0) {
-    throw OptionError("--token-file: " + path + " cannot be read (" + std::strerror(errno) + ")");
-  }
-  if ((status.st_mode & (S_IROTH | S_IWOTH)) != 0) {
-    throw OptionError("--token-file: every user can read " + path + "; chmod it to 600");
-  }
-  std::vector<std::string> tokens;
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty() || line.front() == '#') continue;
-    if (line.size() > kMaxToken)
-      throw OptionError("--token-file: a line of " + path + " is too long for a token");
-    tokens.push_back(line);
-  }
-  if (tokens.empty()) throw OptionError("--token-file: there is no token in " + path);
-  return tokens;
 }
 
 }  // namespace cleave::remote::server

@@ -27,12 +27,15 @@ struct Options {
   std::vector<Endpoint> listen;  // empty: the inherited sockets, or else default_endpoint()
   mode_t socket_mode = 0660;     // of unix sockets
   std::string token_file;
+  std::string clients_file;
+  bool mixed_tenants = false;  // also where workers are not kept apart
   TlsFiles tls;
   unsigned max_clients = 16;
-  unsigned clients_per_peer = 0;     // of one address or user; 0: as many as there are
-  unsigned spare = 1;                // workers that have loaded the driver before a client needs them
-  std::vector<std::string> devices;  // shell patterns of names; empty: all
-  std::string user;                  // of the workers; empty: the supervisor's
+  unsigned clients_per_peer = 0;       // of one address or user; 0: as many as there are
+  std::chrono::seconds queue_time{0};  // that a client waits for a place; 0: it is refused
+  unsigned spare = 1;                  // workers that have loaded the driver before a client needs them
+  std::vector<std::string> devices;    // shell patterns of names; empty: all
+  std::string user;                    // of the workers; empty: the supervisor's
   std::string opencl = "libOpenCL.so.1";
   std::string state;                // the folder of the file with the number of clients; empty: chosen
   std::optional<Endpoint> metrics;  // on this host; empty: none
@@ -62,8 +65,5 @@ void check_access(const Options& options, const Endpoint& endpoint);
 
 // Bytes: a number, optionally followed by K, M, G or T (powers of 1024).
 std::optional<std::uint64_t> read_size(std::string_view text);
-
-// The tokens in a file, one per line; empty lines and lines that begin with # are skipped. Throws OptionError.
-std::vector<std::string> read_tokens(const std::string& path);
 
 }  // namespace cleave::remote::server

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 #include "base/regular_file.h"
 
@@ -95,19 +96,25 @@ std::size_t line_with_too_many_dots(std::string_view text) {
 }
 
 TomlFile read(const std::string& path) {
-  TomlFile result;
   FileText file = read_regular_file(path, kMaxFileSize);
-  result.exists = file.exists;
-  result.unreadable = file.exists && !file.text;
+  if (file.text) return parse_toml(std::move(*file.text), path);
+  TomlFile result;
+  result.exists = result.unreadable = file.exists;
   if (file.exists) result.error = file.problem;
-  std::optional<std::string>& text = file.text;
-  if (!text) return result;
-  if (text->starts_with(kByteOrderMark)) text->erase(0, kByteOrderMark.size());
-  if (const std::size_t line = line_with_too_many_dots(*text); line != 0) {
+  return result;
+}
+
+}  // namespace
+
+TomlFile parse_toml(std::string text, const std::string& path) {
+  TomlFile result;
+  result.exists = true;
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  if (const std::size_t line = line_with_too_many_dots(text); line != 0) {
     result.error = "line " + std::to_string(line) + ": more than " + std::to_string(kMaxDots) + " dots";
     return result;
   }
-  const toml::parse_result parsed = toml::parse(escape_non_ascii(*text), path);
+  const toml::parse_result parsed = toml::parse(escape_non_ascii(text), path);
   if (!parsed) {
     const auto& error = parsed.error();
     result.error =
@@ -121,8 +128,6 @@ TomlFile read(const std::string& path) {
   flatten(parsed.table(), keys, result);
   return result;
 }
-
-}  // namespace
 
 TomlFile read_toml(const std::string& path) try { return read(path); } catch (...) {
   TomlFile failed;

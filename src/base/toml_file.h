@@ -25,4 +25,7 @@ struct TomlFile {
 // Never throws.
 TomlFile read_toml(const std::string& path);
 
+// The same of a file's text that has been read. `path` is what messages call it. May throw std::bad_alloc.
+TomlFile parse_toml(std::string text, const std::string& path);
+
 }  // namespace cleave::base

@@ -21,6 +21,7 @@
 #include "daemon/peer_key.h"
 #include "remote/protocol/limits.h"
 #include "remote/server/front/arrivals.h"
+#include "remote/server/front/credentials.h"
 #include "remote/server/front/greeter.h"
 #include "remote/server/front/refusal_log.h"
 #include "remote/server/log.h"
@@ -69,7 +70,7 @@ struct Waiting {
 class Front {
  public:
   Front(const Options& options, base::FileDescriptor control)
-      : control_(std::move(control)), greeter_(options, control_.get()) {}
+      : options_(options), control_(std::move(control)), greeter_(options, control_.get()) {}
 
   // Until the supervisor has ended.
   void run();
@@ -77,6 +78,7 @@ class Front {
  private:
   bool step();
   bool read_control();
+  bool read_credentials(const std::string& body, std::vector<base::FileDescriptor>& descriptors);
   void accept_from(const Listener& listener);
   void admit(base::FileDescriptor socket, ListenerKind kind);
   void look_at(Id id);
@@ -87,6 +89,7 @@ class Front {
   void log_refusal(const std::string& peer, const std::string& why) CLEAVE_EXCLUDES(mutex_);
   [[nodiscard]] int poll_timeout() const;
 
+  const Options& options_;
   const base::FileDescriptor control_;
   const base::FileDescriptor wakes_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   Greeter greeter_;
@@ -123,12 +126,29 @@ bool Front::read_control() {
     case FrontMessage::counters:
       if (!descriptors.empty()) counters_ = SharedCounters::map(std::move(descriptors.front()));
       return counters_ != nullptr;
+    case FrontMessage::credentials:
+      return read_credentials(body, descriptors);
     case FrontMessage::verdict:
       if (!decode(body, verdict)) return false;
       greeter_.judge(verdict);
       return true;
   }
   return false;
+}
+
+// The supervisor has found no mistake in the files; should they have changed since, those who may connect stay the same.
+bool Front::read_credentials(const std::string& body, std::vector<base::FileDescriptor>& descriptors) try {
+  CredentialsSent sent;
+  if (!decode(body, sent) || descriptors.size() != std::size_t{sent.tokens} + std::size_t{sent.clients})
+    return false;
+  CredentialFiles files;
+  if (sent.tokens) files.tokens = std::move(descriptors.front());
+  if (sent.clients) files.clients = std::move(descriptors.back());
+  greeter_.set_credentials(std::make_shared<const Credentials>(options_, files));
+  return true;
+} catch (const OptionError& error) {
+  log_line(error.what());
+  return !listeners_.empty();
 }
 
 void Front::log_refusal(const std::string& peer, const std::string& why) {

@@ -35,11 +35,15 @@ struct SocketPair {
 }  // namespace
 
 Greeter::Greeter(const Options& options, int control) : options_(options), control_(control) {
-  if (!options.token_file.empty()) tokens_ = read_tokens(options.token_file);
   if (options.tls.certificate.empty()) return;
   std::string problem;
   tls_ = TlsServer::make(options.tls, problem);
   if (!tls_) throw OptionError("TLS: " + problem);
+}
+
+void Greeter::set_credentials(std::shared_ptr<const Credentials> credentials) {
+  const base::MutexLock lock(mutex_);
+  credentials_ = std::move(credentials);
 }
 
 bool Greeter::start(Arrival arrival, Ended ended) noexcept try {
@@ -56,12 +60,21 @@ bool Greeter::start(Arrival arrival, Ended ended) noexcept try {
 void Greeter::greet(Arrival& arrival, const Ended& ended) noexcept {
   Streams streams;
   std::string why;
+  bool has_ended = false;
+  const auto waits = [&] {
+    has_ended = true;
+    ended({});
+  };
   try {
-    why = let_in(arrival, streams);
+    why = let_in(arrival, streams, waits);
   } catch (const std::exception& error) {
     why = error.what();
   }
-  ended(why);
+  if (!has_ended) {
+    ended(why);
+  } else if (!why.empty()) {
+    log_line("client " + arrival.peer + ": refused after it has waited: " + why);
+  }
   if (!why.empty() || !streams.inside) return;
   try {
     relay(*streams.outside, *streams.inside, options_.timeout);
@@ -80,8 +93,8 @@ std::unique_ptr<Stream> Greeter::open(Arrival& arrival, Time until, std::string&
   return std::move(connected.stream);
 }
 
-// Returns why the client is refused.
-std::string Greeter::let_in(Arrival& arrival, Streams& streams) {
+// Returns why the client is refused. Calls `waits` if it has to wait for a place.
+std::string Greeter::let_in(Arrival& arrival, Streams& streams, const std::function<void()>& waits) {
   const Time until = std::chrono::steady_clock::now() + std::chrono::seconds(kHelloSeconds);
   // They come with the first byte, and are lost when that is read.
   if (arrival.kind.is_unix) streams.received = peek_descriptors(arrival.socket.get());
@@ -89,15 +102,20 @@ std::string Greeter::let_in(Arrival& arrival, Streams& streams) {
   std::string why;
   streams.outside = open(arrival, until, certificate, why);
   if (!streams.outside) return why;
-  auto client = read_hello(*streams.outside, tokens_, until, why);
-  if (!client) return why;
-  if (!certificate.empty()) client->name += " (" + printable(certificate) + ")";
-  bool admitted = false;
+  base::MutexLock lock(mutex_);
+  const std::shared_ptr<const Credentials> credentials = credentials_;
+  lock.unlock();
+  auto greeted = read_hello(*streams.outside, *credentials, certificate, until, why);
+  if (!greeted) return why;
+  Introduction introduction{0, arrival.peer, arrival.peer_key, std::move(greeted->client),
+                            std::move(greeted->grant)};
+  const std::string& tenant = introduction.grant.tenant;
+  if (!tenant.empty()) introduction.client.name += " (" + tenant + ")";
   if (arrival.kind.tls) {
     SocketPair pair;
     streams.inside = make_socket_stream(pair.ours.release());
-    client->is_relayed = true;
-    admitted = introduce(arrival, *client, {pair.theirs.get()});
+    introduction.client.is_relayed = true;
+    why = introduce(std::move(introduction), {pair.theirs.get()}, waits);
   } else {
     std::vector<int> descriptors{streams.outside->descriptor()};
     // Nothing else may reach the supervisor: it could not close it without waiting.
@@ -105,35 +123,40 @@ std::string Greeter::let_in(Arrival& arrival, Streams& streams) {
         std::find_if(streams.received.begin(), streams.received.end(),
                      [](const base::FileDescriptor& each) { return is_sealed_memory(each.get()); });
     if (memory != streams.received.end()) descriptors.push_back(memory->get());
-    admitted = introduce(arrival, *client, descriptors);
+    why = introduce(std::move(introduction), descriptors, waits);
   }
-  if (admitted) return {};
-  why = "too many clients";
-  send_refusal(*streams.outside, wire::Refusal::full, why);
+  if (!why.empty()) send_refusal(*streams.outside, wire::Refusal::full, why);
   return why;
 }
 
-bool Greeter::introduce(const Arrival& arrival, const ClientInfo& client,
-                        const std::vector<int>& descriptors) {
-  Introduction introduction{0, arrival.peer, arrival.peer_key, client};
+// Returns why the client is refused.
+std::string Greeter::introduce(Introduction introduction, const std::vector<int>& descriptors,
+                               const std::function<void()>& waits) {
   base::MutexLock lock(mutex_);
-  introduction.id = ++latest_;
-  verdicts_.emplace(introduction.id, std::nullopt);
+  const std::uint32_t id = introduction.id = ++latest_;
+  verdicts_.emplace(id, std::nullopt);
   lock.unlock();
   const std::string packet = encode(introduction);
   const bool sent = send_with_descriptors(control_, std::as_bytes(std::span(packet)), descriptors);
   lock.lock();
-  const auto verdict = verdicts_.find(introduction.id);
-  while (sent && !verdict->second) judged_.wait(lock);  // or the process ends with the supervisor
-  const bool admitted = verdict->second.value_or(false);
-  verdicts_.erase(verdict);
-  return admitted;
+  const auto found = verdicts_.find(id);
+  while (sent) {
+    while (!found->second) judged_.wait(lock);  // or the process ends with the supervisor
+    if (found->second->answer != Verdict::Answer::waits) break;
+    found->second.reset();
+    lock.unlock();
+    waits();
+    lock.lock();
+  }
+  const Verdict verdict = found->second.value_or(Verdict{id, Verdict::Answer::refused, "the server stops"});
+  verdicts_.erase(found);
+  return verdict.answer == Verdict::Answer::admitted ? "" : verdict.why;
 }
 
 void Greeter::judge(const Verdict& verdict) {
   const base::MutexLock lock(mutex_);
   const auto found = verdicts_.find(verdict.id);
-  if (found != verdicts_.end()) found->second = verdict.admitted;
+  if (found != verdicts_.end()) found->second = verdict;
   judged_.notify_all();
 }
 

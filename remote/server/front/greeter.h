@@ -1,5 +1,5 @@
 // Makes the handshakes of those who have connected, each in a thread of its own, and passes those on that are admitted. It holds
-// the tokens and the TLS key.
+// the clients' secrets and the TLS key.
 //
 // Thread-safe. Its threads end with their connections, or with the process, which waits for none of them: it is never destroyed
 // before.
@@ -15,6 +15,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/mutex.h"
+#include "remote/server/front/credentials.h"
 #include "remote/server/options.h"
 #include "remote/server/supervisor/front_messages.h"
 #include "remote/transport/stream.h"
@@ -31,14 +32,18 @@ struct Arrival {
 
 class Greeter {
  public:
-  // `why` the client has been refused; empty: it has been introduced and admitted. Called once, in any thread.
+  // `why` the client has been refused; empty: it has been introduced, and admitted, or waits for a place. Called once, in any
+  // thread.
   using Ended = std::function<void(const std::string& why)>;
 
-  // Reads the files that `options` name, which must outlive this. `control` leads to the supervisor. Throws OptionError.
+  // Reads the files for TLS that `options` name, which must outlive this. `control` leads to the supervisor. Throws OptionError.
   Greeter(const Options& options, int control);
   Greeter(const Greeter&) = delete;
   Greeter& operator=(const Greeter&) = delete;
   ~Greeter() = default;
+
+  // Who may connect from now on. To be called before the first start().
+  void set_credentials(std::shared_ptr<const Credentials> credentials) CLEAVE_EXCLUDES(mutex_);
 
   // False: there is no thread or no memory for it; the connection is closed, and `ended` is not called.
   bool start(Arrival arrival, Ended ended) noexcept;
@@ -54,21 +59,21 @@ class Greeter {
   };
 
   void greet(Arrival& arrival, const Ended& ended) noexcept;
-  std::string let_in(Arrival& arrival, Streams& streams);
+  std::string let_in(Arrival& arrival, Streams& streams, const std::function<void()>& waits);
   std::unique_ptr<Stream> open(Arrival& arrival, Time until, std::string& certificate,
                                std::string& why) const;
-  bool introduce(const Arrival& arrival, const ClientInfo& client, const std::vector<int>& descriptors)
-      CLEAVE_EXCLUDES(mutex_);
+  std::string introduce(Introduction introduction, const std::vector<int>& descriptors,
+                        const std::function<void()>& waits) CLEAVE_EXCLUDES(mutex_);
 
   const Options& options_;
   const int control_;
-  std::vector<std::string> tokens_;
   std::unique_ptr<TlsServer> tls_;
 
   base::Mutex mutex_;
   base::CondVar judged_;
   std::uint32_t latest_ CLEAVE_GUARDED_BY(mutex_) = 0;  // introduction
-  std::map<std::uint32_t, std::optional<bool>> verdicts_ CLEAVE_GUARDED_BY(mutex_);
+  std::map<std::uint32_t, std::optional<Verdict>> verdicts_ CLEAVE_GUARDED_BY(mutex_);
+  std::shared_ptr<const Credentials> credentials_ CLEAVE_GUARDED_BY(mutex_);
 };
 
 }  // namespace cleave::remote::server

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <memory>
+#include <string_view>
 #include <thread>
+#include <utility>
 
 #include "remote/protocol/features.h"
 #include "remote/protocol/verify.h"
@@ -14,33 +16,16 @@ namespace {
 // Slows down guessing of tokens.
 constexpr std::chrono::milliseconds kWrongTokenDelay{500};
 
-// Constant-time comparison: takes the same time for any text of this length.
-bool equals_in_constant_time(const std::string& token, const flatbuffers::String* given) {
-  const std::size_t size = given != nullptr ? given->size() : 0;
-  unsigned difference = token.size() == size ? 0 : 1;
-  for (std::size_t i = 0; given != nullptr && i < std::min(token.size(), size); ++i) {
-    difference |= static_cast<unsigned>(static_cast<unsigned char>(token[i]) ^
-                                        static_cast<unsigned char>(given->c_str()[i]));
-  }
-  return difference == 0;
-}
-
-bool has_valid_token(const std::vector<std::string>& tokens, const flatbuffers::String* given) {
-  bool knows = tokens.empty();
-  for (const std::string& token : tokens) knows = equals_in_constant_time(token, given) || knows;
-  return knows;
-}
-
 struct RefusalDetails {
   wire::Refusal reason = wire::Refusal::none;
   std::string text;
 };
 
-RefusalDetails check_hello(const std::vector<std::string>& tokens, const wire::Hello& hello) {
+RefusalDetails check_hello(const wire::Hello& hello, bool is_known) {
   const auto ours = std::endian::native == std::endian::big ? wire::ByteOrder::big : wire::ByteOrder::little;
   if (hello.oldest() > kVersion || hello.version() < kOldestVersion)
     return {wire::Refusal::version, "no common protocol version"};
-  if (!has_valid_token(tokens, hello.token())) return {wire::Refusal::token, "the token is wrong or missing"};
+  if (!is_known) return {wire::Refusal::token, "the token is wrong or missing"};
   if (hello.byte_order() != ours) return {wire::Refusal::byte_order, "different byte order"};
   return {};
 }
@@ -67,18 +52,21 @@ std::string printable(std::string text) {
   return text;
 }
 
-std::optional<ClientInfo> read_hello(Stream& stream, const std::vector<std::string>& tokens, Time until,
-                                     std::string& why) {
+std::optional<Greeted> read_hello(Stream& stream, const Credentials& credentials,
+                                  const std::string& certificate, Time until, std::string& why) {
   const auto input = std::make_unique<FrameReader>(stream, std::chrono::seconds(kHelloSeconds));
   const wire::Hello* const hello = next_hello(*input, until, why);
   if (hello == nullptr) return std::nullopt;
-  const RefusalDetails refused = check_hello(tokens, *hello);
+  const std::string_view token = hello->token() != nullptr ? hello->token()->string_view() : "";
+  auto grant = credentials.find(token, certificate);
+  const RefusalDetails refused = check_hello(*hello, grant.has_value());
   if (refused.reason == wire::Refusal::none) {
-    return ClientInfo{.name = hello->name() != nullptr ? printable(hello->name()->str()) : "",
-                      .version = std::min(hello->version(), kVersion),
-                      .features = hello->features(),
-                      .heartbeat = hello->heartbeat(),
-                      .is_query = hello->query()};
+    return Greeted{{.name = hello->name() != nullptr ? printable(hello->name()->str()) : "",
+                    .version = std::min(hello->version(), kVersion),
+                    .features = hello->features(),
+                    .heartbeat = hello->heartbeat(),
+                    .is_query = hello->query()},
+                   std::move(*grant)};
   }
   if (refused.reason == wire::Refusal::token) std::this_thread::sleep_for(kWrongTokenDelay);
   send_refusal(stream, refused.reason, refused.text);

@@ -6,9 +6,9 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "remote/protocol/messages.h"
+#include "remote/server/front/credentials.h"
 #include "remote/server/supervisor/front_messages.h"
 #include "remote/transport/frames.h"
 
@@ -17,10 +17,15 @@ namespace cleave::remote::server {
 // A name as it may go into logs: without control characters, and not too long.
 std::string printable(std::string text);
 
-// Reads the Hello until `until`; the client must have one of the tokens, if there are any. Empty: refused, and told so where
-// it speaks the protocol, or disconnected; `why` is set.
-std::optional<ClientInfo> read_hello(Stream& stream, const std::vector<std::string>& tokens, Time until,
-                                     std::string& why);
+struct Greeted {
+  ClientInfo client;
+  Grant grant;
+};
+
+// Reads the Hello until `until`, of a client that has proved to own a certificate of this name (empty: of none). Empty: the
+// client is refused, and told so where it speaks the protocol, or disconnected; `why` is set.
+std::optional<Greeted> read_hello(Stream& stream, const Credentials& credentials,
+                                  const std::string& certificate, Time until, std::string& why);
 
 // Tells the client that it is refused.
 void send_refusal(Stream& stream, wire::Refusal reason, const std::string& text);

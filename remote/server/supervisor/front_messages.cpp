@@ -23,7 +23,7 @@ bool read_text(std::istream& stream, std::string& text, std::size_t most) {
 void write(std::ostream& stream, const ClientInfo& client) {
   write_text(stream, client.name);
   stream << client.version << ' ' << client.features << ' ' << client.heartbeat << ' ' << client.is_query
-         << ' ' << client.is_relayed;
+         << ' ' << client.is_relayed << ' ';
 }
 
 bool read(std::istream& stream, ClientInfo& client, std::size_t most) {
@@ -31,18 +31,45 @@ bool read(std::istream& stream, ClientInfo& client, std::size_t most) {
                                                      client.heartbeat >> client.is_query >> client.is_relayed;
 }
 
-}  // namespace
+// -1: the client's class is not set.
+void write(std::ostream& stream, const Grant& grant) {
+  write_text(stream, grant.tenant);
+  stream << grant.memory.has_value() << ' ' << grant.memory.value_or(0) << ' ' << grant.sessions << ' '
+         << grant.weight << ' ' << (grant.priority ? static_cast<int>(*grant.priority) : -1);
+}
 
-std::string encode(const ClientInfo& client) {
+bool read(std::istream& stream, Grant& grant, std::size_t most) {
+  bool has_memory = false;
+  std::uint64_t memory = 0;
+  int priority = -1;
+  if (!read_text(stream, grant.tenant, most) ||
+      !(stream >> has_memory >> memory >> grant.sessions >> grant.weight >> priority))
+    return false;
+  if (priority > static_cast<int>(base::TurnPriority::background)) return false;
+  grant.memory = has_memory ? std::optional(memory) : std::nullopt;
+  grant.priority = priority < 0 ? std::nullopt : std::optional(static_cast<base::TurnPriority>(priority));
+  return true;
+}
+
+template <typename Value>
+std::string encode_one(const Value& value) {
   std::ostringstream text;
-  write(text, client);
+  write(text, value);
   return text.str();
 }
 
-bool decode(const std::string& text, ClientInfo& client) {
+template <typename Value>
+bool decode_one(const std::string& text, Value& value) {
   std::istringstream stream(text);
-  return read(stream, client, text.size());
+  return read(stream, value, text.size());
 }
+
+}  // namespace
+
+std::string encode(const ClientInfo& client) { return encode_one(client); }
+std::string encode(const Grant& grant) { return encode_one(grant); }
+bool decode(const std::string& text, ClientInfo& client) { return decode_one(text, client); }
+bool decode(const std::string& text, Grant& grant) { return decode_one(text, grant); }
 
 std::string encode(const Introduction& introduction) {
   std::ostringstream text;
@@ -50,6 +77,7 @@ std::string encode(const Introduction& introduction) {
   write_text(text, introduction.peer);
   write_text(text, introduction.peer_key);
   write(text, introduction.client);
+  write(text, introduction.grant);
   return text.str();
 }
 
@@ -57,16 +85,31 @@ bool decode(const std::string& text, Introduction& introduction) {
   std::istringstream stream(text);
   return stream >> introduction.id && read_text(stream, introduction.peer, text.size()) &&
          read_text(stream, introduction.peer_key, text.size()) &&
-         read(stream, introduction.client, text.size());
+         read(stream, introduction.client, text.size()) && read(stream, introduction.grant, text.size());
 }
 
 std::string encode(const Verdict& verdict) {
-  return std::to_string(verdict.id) + " " + std::to_string(static_cast<int>(verdict.admitted));
+  std::ostringstream text;
+  text << verdict.id << ' ' << static_cast<int>(verdict.answer) << ' ';
+  write_text(text, verdict.why);
+  return text.str();
 }
 
 bool decode(const std::string& text, Verdict& verdict) {
   std::istringstream stream(text);
-  return static_cast<bool>(stream >> verdict.id >> verdict.admitted);
+  int answer = 0;
+  if (!(stream >> verdict.id >> answer) || !read_text(stream, verdict.why, text.size())) return false;
+  verdict.answer = static_cast<Verdict::Answer>(answer);
+  return answer >= 0 && answer <= static_cast<int>(Verdict::Answer::waits);
+}
+
+std::string encode(const CredentialsSent& sent) {
+  return std::to_string(static_cast<int>(sent.tokens)) + " " + std::to_string(static_cast<int>(sent.clients));
+}
+
+bool decode(const std::string& text, CredentialsSent& sent) {
+  std::istringstream stream(text);
+  return static_cast<bool>(stream >> sent.tokens >> sent.clients);
 }
 
 std::string encode(const ListenerKind& kind) {

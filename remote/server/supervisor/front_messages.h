@@ -1,12 +1,14 @@
 // The messages between supervisor and front, over a SOCK_SEQPACKET socket pair (the control socket).
 //
-// The supervisor sends the front its options, the counters, and each socket on which to listen. The front introduces each
-// client that it has authenticated, and gets a verdict for it.
+// The supervisor sends the front its options, the counters, the files with the clients' secrets, and each socket on which to
+// listen. The front introduces each client that it has authenticated, and gets a verdict for it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
+
+#include "remote/server/session/grant.h"
 
 namespace cleave::remote::server {
 
@@ -29,11 +31,21 @@ struct Introduction {
   std::string peer;      // for the log
   std::string peer_key;  // the same for all connections that count as one peer's
   ClientInfo client;
+  Grant grant;
 };
 
 struct Verdict {
+  enum class Answer : std::uint8_t { admitted, refused, waits };  // for a place; another verdict follows
+
   std::uint32_t id = 0;  // of the introduction
-  bool admitted = false;
+  Answer answer = Answer::refused;
+  std::string why;  // it is refused
+};
+
+// Which of the descriptors in CredentialFiles (front/credentials.h) come with it, in this order.
+struct CredentialsSent {
+  bool tokens = false;
+  bool clients = false;
 };
 
 // Of a listening socket, whose descriptor comes with it.
@@ -44,18 +56,23 @@ struct ListenerKind {
 
 // The first character of a packet to the front. The options come before, without one.
 enum class FrontMessage : char {
-  listener = 'l',  // a ListenerKind
-  counters = 'n',  // the descriptor of the shared counters (front_counters.h)
-  verdict = 'v',   // a Verdict
+  listener = 'l',     // a ListenerKind
+  counters = 'n',     // the descriptor of the shared counters (front_counters.h)
+  credentials = 'c',  // CredentialsSent: before the first listener, and whenever they have been read again
+  verdict = 'v',      // a Verdict
 };
 
 std::string encode(const ClientInfo& client);
+std::string encode(const Grant& grant);
 std::string encode(const Introduction& introduction);
 std::string encode(const Verdict& verdict);
 std::string encode(const ListenerKind& kind);
+std::string encode(const CredentialsSent& sent);
 bool decode(const std::string& text, ClientInfo& client);
+bool decode(const std::string& text, Grant& grant);
 bool decode(const std::string& text, Introduction& introduction);
 bool decode(const std::string& text, Verdict& verdict);
 bool decode(const std::string& text, ListenerKind& kind);
+bool decode(const std::string& text, CredentialsSent& sent);
 
 }  // namespace cleave::remote::server

@@ -4,8 +4,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <poll.h>
 #include <string>
 #include <unistd.h>
+#include <utility>
 
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -25,9 +27,9 @@ constexpr std::chrono::milliseconds kFirstDelay = 100ms;
 constexpr std::chrono::milliseconds kMaxDelay = 60s;
 constexpr std::chrono::seconds kWhile = 60s;
 
-bool send(int control, FrontMessage kind, const std::string& body, int descriptor) {
+bool send(int control, FrontMessage kind, const std::string& body, const std::vector<int>& descriptors) {
   const std::string packet = static_cast<char>(kind) + body;
-  return send_with_descriptor(control, std::as_bytes(std::span(packet)), descriptor);
+  return send_with_descriptors(control, std::as_bytes(std::span(packet)), descriptors);
 }
 
 }  // namespace
@@ -47,23 +49,45 @@ bool FrontProcess::start() {
   const Spawned spawned = spawn(kFrontArgument, options_, "");
   if (spawned.process < 0) return false;
   process_ = spawned.process;
+  ++latest_;
   control_ = base::FileDescriptor(spawned.control);
-  bool sent = send(control_.get(), FrontMessage::counters, "", counters_.descriptor());
+  bool sent =
+      send(control_.get(), FrontMessage::counters, "", {counters_.descriptor()}) && send_credentials();
   for (const FrontListener& one : listeners_)
-    sent = sent && send(control_.get(), FrontMessage::listener, encode(one.kind), one.socket);
+    sent = sent && send(control_.get(), FrontMessage::listener, encode(one.kind), {one.socket});
   return sent;
 }
 
-std::optional<FrontProcess::Newcomer> FrontProcess::read() {
+void FrontProcess::set_credentials(CredentialFiles files) {
+  credentials_ = std::move(files);
+  if (!control_.is_open()) return;
+  // One that does not read is stuck, and the server must not be.
+  if (wait_for(control_.get(), POLLOUT, Clock::now()) && send_credentials()) return;
+  log_line("the front does not take the clients' secrets; it is started again");
+  end();
+}
+
+bool FrontProcess::send_credentials() {
+  std::vector<int> descriptors;
+  for (const base::FileDescriptor* each : {&credentials_.tokens, &credentials_.clients}) {
+    if (each->is_open()) descriptors.push_back(each->get());
+  }
+  return send(control_.get(), FrontMessage::credentials,
+              encode(CredentialsSent{credentials_.tokens.is_open(), credentials_.clients.is_open()}),
+              descriptors);
+}
+
+std::optional<Newcomer> FrontProcess::read() {
   std::string text(kMaxPacket, '\0');
   Newcomer newcomer;
+  newcomer.front = latest_;
   const auto bytes = std::as_writable_bytes(std::span(text));
   const long got = receive_with_descriptors(control_.get(), bytes, newcomer.descriptors, MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   if (got > 0 && decode(text, newcomer.introduction)) {
     if (!newcomer.descriptors.empty()) return newcomer;
-    answer({newcomer.introduction.id, false});  // this process has no descriptors left
+    answer(newcomer, Verdict::Answer::refused, "too many clients");  // this process has no descriptors left
     return std::nullopt;
   }
   log_line("the front has ended; it is started again");
@@ -72,8 +96,10 @@ std::optional<FrontProcess::Newcomer> FrontProcess::read() {
 }
 
 // One that does not read its answers is stuck, and the server must not be.
-void FrontProcess::answer(const Verdict& verdict) {
-  const std::string packet = static_cast<char>(FrontMessage::verdict) + encode(verdict);
+void FrontProcess::answer(const Newcomer& newcomer, Verdict::Answer answer, std::string why) {
+  if (newcomer.front != latest_ || !control_.is_open()) return;
+  const std::string packet = static_cast<char>(FrontMessage::verdict) +
+                             encode(Verdict{newcomer.introduction.id, answer, std::move(why)});
   if (::send(control_.get(), packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) return;
   log_line("the front does not answer; it is started again");
   end();

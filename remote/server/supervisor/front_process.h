@@ -11,6 +11,7 @@
 
 #include "base/file_descriptor.h"
 #include "daemon/options.h"
+#include "remote/server/front/credentials.h"
 #include "remote/server/supervisor/front_counters.h"
 #include "remote/server/supervisor/front_messages.h"
 
@@ -20,6 +21,12 @@ namespace cleave::remote::server {
 struct FrontListener {
   int socket = -1;
   ListenerKind kind;
+};
+
+struct Newcomer {
+  Introduction introduction;
+  std::vector<base::FileDescriptor> descriptors;  // the first one is its connection
+  unsigned front = 0;                             // which front has introduced it
 };
 
 class FrontProcess {
@@ -34,6 +41,8 @@ class FrontProcess {
   ~FrontProcess();
 
   void listen_on(const FrontListener& listener) { listeners_.push_back(listener); }
+  // Who may connect from now on. To be called before the front is started, and then at any time.
+  void set_credentials(CredentialFiles files);
 
   // Starts it unless it runs, or has just ended: then the pauses become longer. Problems are logged.
   void keep_running();
@@ -42,26 +51,26 @@ class FrontProcess {
 
   // Where it says something; -1: it does not run.
   [[nodiscard]] int control() const { return control_.get(); }
-  struct Newcomer {
-    Introduction introduction;
-    std::vector<base::FileDescriptor> descriptors;
-  };
   // What it says, or that it has ended.
   std::optional<Newcomer> read();
-  void answer(const Verdict& verdict);
+  // To the front that has introduced the newcomer; nothing if another one runs since.
+  void answer(const Newcomer& newcomer, Verdict::Answer answer, std::string why = {});
 
   // It ends, and with it the connections of clients that use TLS.
   void stop();
 
  private:
   bool start();
+  bool send_credentials();
   void end();
 
   const std::vector<daemon::GivenValue>& options_;
   const SharedCounters& counters_;
   std::vector<FrontListener> listeners_;
+  CredentialFiles credentials_;
   base::FileDescriptor control_;
   pid_t process_ = -1;
+  unsigned latest_ = 0;  // of the fronts
   Clock::time_point started_{};
   Clock::time_point next_start_{};
   std::chrono::milliseconds delay_{0};

@@ -14,6 +14,7 @@ std::string ServerStatistics::as_text() const {
   };
   gauge("cleave_server_clients", "Clients that are connected now.", clients);
   gauge("cleave_server_max_clients", "The maximum number of clients at a time.", max_clients);
+  gauge("cleave_server_waiting", "Clients that wait for a place now.", waiting);
   counter("cleave_server_connections_total", "Connections that were accepted.", front.connections);
   counter("cleave_server_admitted_total", "Clients that were admitted.", admitted);
   counter("cleave_server_queries_total", "Connections that only asked for the devices.", queries);

@@ -17,6 +17,7 @@ struct ServerStatistics {
   const FrontCounters& front;
   std::atomic<std::uint64_t> clients{0};  // now
   std::atomic<std::uint64_t> max_clients{0};
+  std::atomic<std::uint64_t> waiting{0};   // for a place, now
   std::atomic<std::uint64_t> admitted{0};  // since the start, and so on
   std::atomic<std::uint64_t> queries{0};   // connections that only asked for the devices
   std::atomic<std::uint64_t> violations{0};

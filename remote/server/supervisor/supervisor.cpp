@@ -28,6 +28,7 @@
 #include "remote/server/supervisor/front_counters.h"
 #include "remote/server/supervisor/front_process.h"
 #include "remote/server/supervisor/metrics_server.h"
+#include "remote/server/supervisor/places.h"
 #include "remote/server/supervisor/process_end.h"
 #include "remote/server/supervisor/spawn.h"
 #include "remote/server/supervisor/statistics.h"
@@ -44,6 +45,8 @@ using std::chrono::steady_clock;
 // So many workers may end before they take a connection, until it is closed: a driver that crashes when it is loaded would
 // crash in every further one.
 constexpr unsigned kMaxAssignments = 3;
+// Clients that wait for a place, for each that there is.
+constexpr std::size_t kWaitingPerPlace = 1;
 // The pause after a worker has ended before it was ready, doubled each time: the driver is broken, and restarting workers
 // constantly would keep the processors busy.
 constexpr std::chrono::seconds kSpawnRetryDelay{1};
@@ -80,6 +83,7 @@ struct WorkerProcess {
   base::FileDescriptor client;  // the connection that it has taken, until the client's end has been seen
   std::string peer;
   std::string peer_key;
+  std::string tenant;
   std::string name;
   std::string end_reason;
   Time kill_deadline = Time::max();  // if it has not exited by then
@@ -106,7 +110,8 @@ class Supervisor {
         workers_options_(options_of_workers(options.given)),
         count_(options.state),
         sandbox_(options.sandbox, options.user, shared_files(options, count_.path())),
-        front_(options.given, front_counters_) {
+        front_(options.given, front_counters_),
+        waiting_(kWaitingPerPlace * options.max_clients) {
     statistics_.max_clients = options.max_clients;
   }
 
@@ -119,7 +124,10 @@ class Supervisor {
   WorkerProcess* start_worker();
   void step();
   void read_front();
-  [[nodiscard]] bool has_room_for(const Introduction& newcomer) const;
+  [[nodiscard]] std::string reason_against_now(const Introduction& newcomer) const;
+  void admit(Newcomer newcomer);
+  void refuse(Newcomer newcomer, std::string why);
+  void serve_those_who_wait();
   void assign(Connection connection);
   void end_worker(WorkerProcess& worker);
   void read_message(WorkerProcess& worker);
@@ -133,8 +141,8 @@ class Supervisor {
   [[nodiscard]] int poll_timeout() const;
   void update_client_count();
   [[nodiscard]] std::size_t count(WorkerProcess::State state) const;
-  [[nodiscard]] std::size_t count(WorkerProcess::State state, const std::string& peer_key) const;
-  bool is_stop_requested();
+  void handle_signals();
+  void read_credentials();
 
   const Options& options_;
   const std::vector<daemon::GivenValue> workers_options_;
@@ -144,6 +152,7 @@ class Supervisor {
   ServerStatistics statistics_{*front_counters_};
   std::vector<EndpointListener> listeners_;
   FrontProcess front_;
+  WaitingList waiting_;
   std::unique_ptr<MetricsServer> metrics_;
   std::list<WorkerProcess> workers_;
   int signals_ = -1;
@@ -159,6 +168,12 @@ void Supervisor::raise_walls() {
   if (must_have && !sandbox_.has_sandbox())
     throw OptionError("--sandbox: " + missing.front() + "; install or permit it, or say --sandbox auto");
   for (const std::string& each : missing) log_line("workers have " + each);
+  const bool knows_names = !options_.clients_file.empty() || !options_.tls.authority.empty();
+  if (knows_names && !sandbox_.has_sandbox() && !options_.mixed_tenants)
+    log_line(
+        "clients of different names are not served at the same time, since nothing keeps their workers "
+        "apart; "
+        "install or permit the sandbox, or say --mixed-tenants");
   if (!sandbox_.has_sandbox() && !options_.sandbox.users) check_cache(options_.user);
 }
 
@@ -193,13 +208,6 @@ std::size_t Supervisor::count(WorkerProcess::State state) const {
   return static_cast<std::size_t>(std::count_if(
       workers_.begin(), workers_.end(),
       [&](const WorkerProcess& worker) { return worker.control >= 0 && worker.state == state; }));
-}
-
-std::size_t Supervisor::count(WorkerProcess::State state, const std::string& peer_key) const {
-  return static_cast<std::size_t>(
-      std::count_if(workers_.begin(), workers_.end(), [&](const WorkerProcess& worker) {
-        return worker.control >= 0 && worker.state == state && worker.peer_key == peer_key;
-      }));
 }
 
 std::size_t Supervisor::unkillable_workers() const {
@@ -243,29 +251,79 @@ void Supervisor::update_client_count() {
   if (statistics_.clients.exchange(clients) != clients) count_.write(clients);
 }
 
-// Unkillable workers count as clients; workers that have just been killed do not. Queries have as many places of their own.
-bool Supervisor::has_room_for(const Introduction& newcomer) const {
-  using State = WorkerProcess::State;
-  const State as = newcomer.client.is_query ? State::query : State::client;
-  if (count(as) + unkillable_workers() >= options_.max_clients) return false;
-  return options_.clients_per_peer == 0 || count(as, newcomer.peer_key) < options_.clients_per_peer;
+// Unkillable workers count as clients; workers that have just been killed do not, but for their name: they still run.
+std::string Supervisor::reason_against_now(const Introduction& newcomer) const {
+  std::vector<Occupant> served;
+  bool others_end = false;
+  for (const WorkerProcess& worker : workers_) {
+    if (worker.state == WorkerProcess::State::spare) continue;
+    const bool is_query = worker.state == WorkerProcess::State::query;
+    if (worker.control >= 0) {
+      served.push_back({is_query, worker.peer_key, worker.tenant});
+    } else {
+      others_end = others_end || (!is_query && worker.tenant != newcomer.grant.tenant);
+    }
+  }
+  const bool mixes = options_.mixed_tenants || sandbox_.has_sandbox();
+  std::string why = reason_against(newcomer, served, unkillable_workers(),
+                                   {options_.max_clients, options_.clients_per_peer, mixes});
+  if (why.empty() && others_end && !mixes && !newcomer.client.is_query)
+    why = "a client of another name is ending";
+  return why;
 }
 
 void Supervisor::read_front() {
   auto newcomer = front_.read();
   if (!newcomer) return;
+  const std::string why = reason_against_now(newcomer->introduction);
+  if (why.empty()) return admit(std::move(*newcomer));
   const Introduction& introduction = newcomer->introduction;
-  const bool admitted = has_room_for(introduction);
-  front_.answer({introduction.id, admitted});
-  if (!admitted) return discard(std::move(newcomer->descriptors));
-  ++(introduction.client.is_query ? statistics_.queries : statistics_.admitted);
-  assign({introduction, std::move(newcomer->descriptors)});
+  const bool waits = options_.queue_time.count() > 0 && !introduction.client.is_query && !waiting_.is_full();
+  front_.answer(*newcomer, waits ? Verdict::Answer::waits : Verdict::Answer::refused, why);
+  if (!waits) return discard(std::move(newcomer->descriptors));
+  log_line("client " + introduction.peer + " " + introduction.client.name + ": waits for a place: " + why);
+  waiting_.add(std::move(*newcomer), steady_clock::now() + options_.queue_time);
+  statistics_.waiting = waiting_.all().size();
+}
+
+void Supervisor::admit(Newcomer newcomer) {
+  front_.answer(newcomer, Verdict::Answer::admitted);
+  ++(newcomer.introduction.client.is_query ? statistics_.queries : statistics_.admitted);
+  assign({std::move(newcomer.introduction), std::move(newcomer.descriptors)});
+}
+
+// Who has come first is served first, but keeps nobody waiting for whom there is a place that it may not have itself.
+void Supervisor::serve_those_who_wait() {
+  using Entry = WaitingList::Entry;
+  const auto has_left = [](const Entry& each) {
+    pollfd connection{each.newcomer.descriptors.front().get(), POLLRDHUP, 0};
+    return ::poll(&connection, 1, 0) > 0;
+  };
+  const auto has_place = [this](const Entry& each) {
+    return reason_against_now(each.newcomer.introduction).empty();
+  };
+  while (auto left = waiting_.take_first(has_left)) refuse(std::move(*left), "it has left");
+  while (auto next = waiting_.take_first(has_place)) admit(std::move(*next));
+  const Time now = steady_clock::now();
+  while (auto late = waiting_.take_first([&](const Entry& each) { return each.until <= now; })) {
+    std::string why = reason_against_now(late->introduction);
+    refuse(std::move(*late), why + ", for as long as clients may wait");
+  }
+  statistics_.waiting = waiting_.all().size();
+}
+
+// One that has waited.
+void Supervisor::refuse(Newcomer newcomer, std::string why) {
+  ++front_counters_->refused;
+  front_.answer(newcomer, Verdict::Answer::refused, std::move(why));
+  discard(std::move(newcomer.descriptors));
 }
 
 void Supervisor::assign(Connection connection) {
   const ClientInfo& client = connection.introduction.client;
   const auto clients = static_cast<unsigned>(count(WorkerProcess::State::client));
-  const std::string packet = encode(Assignment{client, clients + (client.is_query ? 0 : 1)});
+  const std::string packet =
+      encode(Assignment{client, connection.introduction.grant, clients + (client.is_query ? 0 : 1)});
   std::vector<int> descriptors;
   for (const base::FileDescriptor& each : connection.descriptors) descriptors.push_back(each.get());
   while (connection.assignments++ < kMaxAssignments) {
@@ -282,6 +340,7 @@ void Supervisor::assign(Connection connection) {
     worker->state = client.is_query ? WorkerProcess::State::query : WorkerProcess::State::client;
     worker->peer = connection.introduction.peer;
     worker->peer_key = connection.introduction.peer_key;
+    worker->tenant = connection.introduction.grant.tenant;
     worker->name = client.name;
     worker->connection = std::move(connection);
     return update_client_count();
@@ -393,11 +452,25 @@ void Supervisor::stop_workers() {
   for (reap(); !workers_.empty() && steady_clock::now() < until; reap()) ::usleep(1000);
 }
 
-// Whether a signal to stop has arrived. SIGCHLD is handled by reap().
-bool Supervisor::is_stop_requested() {
+// SIGCHLD is handled by reap().
+void Supervisor::handle_signals() {
   signalfd_siginfo signal{};
-  if (::read(signals_, &signal, sizeof signal) != sizeof signal) return false;
-  return signal.ssi_signo == SIGTERM || signal.ssi_signo == SIGINT;
+  if (::read(signals_, &signal, sizeof signal) != sizeof signal) return;
+  if (signal.ssi_signo == SIGTERM || signal.ssi_signo == SIGINT) stopping_ = true;
+  if (signal.ssi_signo != SIGHUP) return;
+  try {
+    read_credentials();
+    log_line("the clients have been read again");
+  } catch (const OptionError& error) {
+    log_line(std::string(error.what()) + "; who may connect is as before");
+  }
+}
+
+// Who may connect. This process only looks for mistakes: the secrets are for the front.
+void Supervisor::read_credentials() {
+  CredentialFiles files = CredentialFiles::open(options_);
+  static_cast<void>(Credentials(options_, files));  // finds mistakes
+  front_.set_credentials(std::move(files));
 }
 
 // In ms: until the next worker has to be killed, and at most a second.
@@ -405,6 +478,7 @@ int Supervisor::poll_timeout() const {
   constexpr std::chrono::milliseconds kMax{1000};
   Time until = steady_clock::now() + kMax;
   if (front_.control() < 0) until = std::min(until, front_.next_start());
+  for (const WaitingList::Entry& each : waiting_.all()) until = std::min(until, each.until);
   for (const WorkerProcess& worker : workers_) {
     if (!worker.is_killed) until = std::min(until, worker.kill_deadline);
   }
@@ -424,16 +498,15 @@ void Supervisor::step() {
     if (worker.client.is_open()) descriptors.push_back({worker.client.get(), POLLRDHUP, 0});
   }
   ::poll(descriptors.data(), descriptors.size(), poll_timeout());
-  if (descriptors[0].revents != 0 && is_stop_requested()) {
-    stopping_ = true;
-    return;
-  }
+  if (descriptors[0].revents != 0) handle_signals();
+  if (stopping_) return;
   watch_clients(descriptors);
   for (std::size_t i = 0; i < polled.size(); ++i) {
     const bool is_open = polled[i]->control >= 0;  // one that cannot get a connection is closed meanwhile
     if (is_open && descriptors[2 + i].revents != 0) read_message(*polled[i]);
   }
   reap();
+  serve_those_who_wait();
   if (descriptors[1].revents != 0) read_front();
 }
 
@@ -454,11 +527,13 @@ int Supervisor::run() {
   ::sigemptyset(&handled);
   ::sigaddset(&handled, SIGTERM);
   ::sigaddset(&handled, SIGINT);
+  ::sigaddset(&handled, SIGHUP);
   ::sigaddset(&handled, SIGCHLD);
   ::signal(SIGCHLD, SIG_DFL);
   ::sigprocmask(SIG_BLOCK, &handled, nullptr);
   signals_ = ::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals_ < 0) return EXIT_FAILURE;
+  read_credentials();
   raise_walls();
   listen();
   front_.keep_running();

@@ -47,8 +47,8 @@ SharedFiles shared_files(const Options& options, const std::string& count) {
   for (const Endpoint& each : endpoints) {
     if (each.address.kind == base::Address::Kind::unix_socket) shared.sockets.push_back(each.address.path);
   }
-  for (const std::string& secret :
-       {options.token_file, options.tls.key.empty() ? options.tls.certificate : options.tls.key}) {
+  for (const std::string& secret : {options.token_file, options.clients_file,
+                                    options.tls.key.empty() ? options.tls.certificate : options.tls.key}) {
     if (!secret.empty()) shared.secrets.push_back(secret);
   }
   return shared;

@@ -1,10 +1,6 @@
 #include "remote/server/supervisor/worker_messages.h"
 
-#include <climits>
 #include <sstream>
-#include <string_view>
-
-#include "base/number.h"
 
 namespace cleave::remote::server {
 
@@ -33,16 +29,22 @@ bool decode(const std::string& text, std::vector<daemon::GivenValue>& options) {
   return static_cast<bool>(stream);
 }
 
+// The number, the size of the grant's text, and the texts of both.
 std::string encode(const Assignment& assignment) {
-  return std::to_string(assignment.clients) + " " + encode(assignment.client);
+  const std::string grant = encode(assignment.grant);
+  return std::to_string(assignment.clients) + " " + std::to_string(grant.size()) + " " + grant +
+         encode(assignment.client);
 }
 
 bool decode(const std::string& text, Assignment& assignment) {
-  const std::size_t space = text.find(' ');
-  const auto clients = base::parse_unsigned(std::string_view(text).substr(0, space), 0, UINT_MAX);
-  if (space == std::string::npos || !clients) return false;
-  assignment.clients = static_cast<unsigned>(*clients);
-  return decode(text.substr(space + 1), assignment.client);
+  std::istringstream stream(text);
+  std::size_t size = 0;
+  if (!(stream >> assignment.clients >> size) || size > text.size()) return false;
+  stream.get();
+  std::string grant(size, '\0');
+  stream.read(grant.data(), static_cast<std::streamsize>(size));
+  const auto rest = static_cast<std::size_t>(stream.tellg());
+  return stream && decode(grant, assignment.grant) && decode(text.substr(rest), assignment.client);
 }
 
 }  // namespace cleave::remote::server

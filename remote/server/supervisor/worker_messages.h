@@ -20,6 +20,7 @@ bool decode(const std::string& text, std::vector<daemon::GivenValue>& options);
 // Of an admitted client. Comes with the descriptor of its connection, and that of its shared memory if it has any.
 struct Assignment {
   ClientInfo client;
+  Grant grant;
   unsigned clients = 0;  // including this one, unless it only queries
 };
 

@@ -156,6 +156,7 @@ bool Worker::welcome(Stream& stream, std::uint64_t features) {
 void Worker::serve(Stream& stream, std::uint64_t features) {
   const std::chrono::milliseconds heartbeat(assignment_.client.heartbeat);
   ClientLimits limits = options_.limits;
+  limits.memory = assignment_.grant.memory.value_or(limits.memory);
   limits.silence = heartbeat.count() > 0 ? std::max(options_.timeout, 3 * heartbeat)
                                          : std::chrono::milliseconds(std::chrono::hours(24));
   const auto input = std::make_unique<FrameReader>(stream, limits.silence);

@@ -115,26 +115,30 @@ TEST(Admission, ClientsOfOnePeerAreLimited) {
   }));
 }
 
-// It holds the tokens of all clients, and worker processes run any client's code.
-TEST(Admission, WorkersHoldNoTokens) {
+// The front holds the tokens of all clients, and their names; worker processes run any client's code.
+TEST(Admission, WorkersHoldNothingOfOtherClients) {
   const kit::TemporaryFolder folder;
   const std::string mine = "planted-token-of-this-client-4711";
   const std::string other = "planted-token-of-another-client-4712";
-  const std::string tokens = folder.write("token", mine + "\n" + other + "\n");
-  ASSERT_EQ(::chmod(tokens.c_str(), 0600), 0);
-  ServerProcess server({"--token-file", tokens, "--spare", "1"});
+  const std::string tokens = folder.write("token", "planted-token-4713\n");
+  const std::string clients = folder.write(
+      "clients.toml", "[this-tenant]\ntoken = '" + mine + "'\n[planted-tenant]\ntoken = '" + other + "'\n");
+  for (const std::string& secret : {tokens, clients}) ASSERT_EQ(::chmod(secret.c_str(), 0600), 0);
+  ServerProcess server({"--token-file", tokens, "--clients-file", clients, "--spare", "1"});
   RawClient client(server.endpoint());
   ASSERT_TRUE(client.begin({.token = mine}));
   const std::string front = memory_of(server.front());
   if (front.empty()) GTEST_SKIP() << "only root can read it";
-  ASSERT_NE(front.find(other), std::string::npos) << "the search finds nothing";
+  for (const char* secret : {"planted-token-of-another", "planted-token-4713", "planted-tenant"})
+    ASSERT_NE(front.find(secret), std::string::npos) << "the search finds nothing";
   const auto workers = server.workers();
   ASSERT_FALSE(workers.empty());
   for (const pid_t worker : workers) {
     const std::string memory = memory_of(worker);
     EXPECT_FALSE(memory.empty());
-    EXPECT_EQ(memory.find("planted-token"), std::string::npos);
-    EXPECT_EQ(memory.find(tokens), std::string::npos) << "it knows where they are";
+    EXPECT_EQ(memory.find("planted-t"), std::string::npos);
+    for (const std::string& secret : {tokens, clients})
+      EXPECT_EQ(memory.find(secret), std::string::npos) << "it knows where they are";
   }
 }
 

@@ -91,6 +91,7 @@ class ServerProcess {
            log().find("listening") == std::string::npos;
   }
 
+  void signal(int number) const { ::kill(process_, number); }
   // Signal 0: waits for it to end by itself.
   int stop(int signal = SIGTERM) {
     if (process_ <= 0) return status_;

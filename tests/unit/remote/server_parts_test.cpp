@@ -253,7 +253,8 @@ TEST(ServerOptions, AreInTheManualAndInTheExampleFile) {
   const std::string example = kit::file_contents(CLEAVE_SOURCE "/remote/server/serverd.toml");
   Options options;
   for (const daemon::Option& option : option_table(options)) {
-    EXPECT_NE(man.find("Fl -" + option.name + " "), std::string::npos) << option.name;
+    const char* const end = option.arity == daemon::Option::Arity::flag ? "\n" : " ";
+    EXPECT_NE(man.find("Fl -" + option.name + end), std::string::npos) << option.name;
     EXPECT_NE(example.find("\n#" + option.name + " = "), std::string::npos) << option.name;
   }
 }
@@ -268,35 +269,33 @@ TEST(ServerOptions, SizesHaveUnits) {
   }
 }
 
-TEST(Tokens, AreReadFromAPrivateFile) {
-  const kit::TemporaryFolder folder;
-  const std::string path = folder.write("tokens", "# a comment\n\nfirst\nsecond one\n");
-  ::chmod(path.c_str(), 0600);
-  EXPECT_EQ(read_tokens(path), (std::vector<std::string>{"first", "second one"}));
-  ::chmod(path.c_str(), 0644);
-  EXPECT_THROW(read_tokens(path), OptionError);
-  ::chmod(path.c_str(), 0600);
-  folder.write("tokens", "# nothing\n");
-  EXPECT_THROW(read_tokens(path), OptionError);
-  EXPECT_THROW(read_tokens(folder.file("absent")), OptionError);
-}
-
 TEST(Control, TextRoundTrips) {
   const ClientInfo client{"a name 5 \xc3\xa9", 3, UINT64_MAX, 4'000'000'000, true, true};
+  const Grant grant{"a b", 0, 3, 200, base::TurnPriority::background};
   Assignment assignment;
-  ASSERT_TRUE(decode(encode(Assignment{client, 12}), assignment));
+  ASSERT_TRUE(decode(encode(Assignment{client, grant, 12}), assignment));
   EXPECT_EQ(assignment.clients, 12U);
   EXPECT_EQ(assignment.client, client);
+  EXPECT_EQ(assignment.grant, grant);
+  ASSERT_TRUE(decode(encode(Assignment{client, {}, 1}), assignment));
+  EXPECT_EQ(assignment.grant, Grant{});
   Introduction introduction;
-  ASSERT_TRUE(decode(encode(Introduction{7, "127.0.0.1:5 with spaces", "", client}), introduction));
+  ASSERT_TRUE(decode(encode(Introduction{7, "127.0.0.1:5 with spaces", "", client, grant}), introduction));
   EXPECT_EQ(introduction.id, 7U);
   EXPECT_EQ(introduction.peer, "127.0.0.1:5 with spaces");
   EXPECT_EQ(introduction.peer_key, "");
   EXPECT_EQ(introduction.client, client);
+  EXPECT_EQ(introduction.grant, grant);
   Verdict verdict;
-  ASSERT_TRUE(decode(encode(Verdict{8, true}), verdict));
+  ASSERT_TRUE(decode(encode(Verdict{8, Verdict::Answer::waits, "a reason, 5 words"}), verdict));
   EXPECT_EQ(verdict.id, 8U);
-  EXPECT_TRUE(verdict.admitted);
+  EXPECT_EQ(verdict.answer, Verdict::Answer::waits);
+  EXPECT_EQ(verdict.why, "a reason, 5 words");
+  EXPECT_FALSE(decode("8 3 0  ", verdict)) << "no such answer";
+  CredentialsSent sent;
+  ASSERT_TRUE(decode(encode(CredentialsSent{false, true}), sent));
+  EXPECT_FALSE(sent.tokens);
+  EXPECT_TRUE(sent.clients);
   ListenerKind kind;
   ASSERT_TRUE(decode(encode(ListenerKind{false, true}), kind));
   EXPECT_FALSE(kind.tls);
@@ -307,10 +306,10 @@ TEST(Control, TextRoundTrips) {
   }
   const std::vector<daemon::GivenValue> options{
       {"state", ""}, {"opencl", std::string("a 5 b\0\n", 7)}, {"x", "1"}, {"x", ""}};
-  for (const std::vector<daemon::GivenValue>& sent : {std::vector<daemon::GivenValue>{}, options}) {
+  for (const std::vector<daemon::GivenValue>& given : {std::vector<daemon::GivenValue>{}, options}) {
     std::vector<daemon::GivenValue> received{{"old", "one"}};
-    ASSERT_TRUE(decode(encode(sent), received));
-    EXPECT_EQ(received, sent);
+    ASSERT_TRUE(decode(encode(given), received));
+    EXPECT_EQ(received, given);
   }
   std::vector<daemon::GivenValue> none;
   for (const char* text : {"", "x", "1", "1 name", "1 name 5 text", "1 name 99999999999999999999 x"})

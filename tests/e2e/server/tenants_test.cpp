@@ -1,0 +1,162 @@
+// Clients with names: what each may use, and which of them are served together.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "tests/e2e/server/raw_client.h"
+#include "tests/e2e/server/server_process.h"
+
+namespace cleave::remote {
+namespace {
+
+class Tenants : public testing::Test {
+ protected:
+  void write(const std::string& text) {
+    folder_.write("clients.toml", text);
+    ASSERT_EQ(::chmod(path_.c_str(), 0600), 0);
+  }
+  // No walls are between the workers of these servers.
+  [[nodiscard]] ServerProcess start(std::vector<std::string> options) const {
+    options.insert(options.end(), {"--clients-file", path_, "--spare", "1"});
+    return ServerProcess(options);
+  }
+
+  // Empty: admitted.
+  static std::string refusal(RawClient& client, const std::string& token) {
+    if (!client.send_hello({.token = token})) return "not connected";
+    const auto* const welcome = client.await_welcome();
+    if (welcome == nullptr) return "no answer";
+    return welcome->refusal() == wire::Refusal::none ? "" : welcome->text()->str();
+  }
+  static std::string refusal(const Endpoint& endpoint, const std::string& token) {
+    RawClient client(endpoint);
+    return refusal(client, token);
+  }
+
+  const kit::TemporaryFolder folder_;
+  const std::string path_ = folder_.file("clients.toml");
+  const std::string two_ = "[alice]\ntoken = 'first'\n[bob]\ntoken = 'second'\n";
+};
+
+TEST_F(Tenants, OfDifferentNamesAreNotServedTogetherWithoutWalls) {
+  write(two_);
+  ServerProcess server = start({});
+  const Endpoint endpoint = server.endpoint();
+  EXPECT_TRUE(server.logs("clients of different names are not served at the same time"));
+  RawClient alice(endpoint);
+  ASSERT_EQ(refusal(alice, "first"), "");
+  EXPECT_TRUE(server.logs("raw client (alice): connected"));
+  EXPECT_EQ(refusal(endpoint, "first"), "");
+  EXPECT_EQ(refusal(endpoint, "second"), "a client of another name is served");
+  EXPECT_EQ(refusal(endpoint, "third"), "the token is wrong or missing");
+  alice.stream->shutdown();
+  EXPECT_TRUE(kit::eventually([&] { return refusal(endpoint, "second").empty(); }));
+}
+
+TEST_F(Tenants, AreServedTogetherIfTheOperatorSaysSo) {
+  write(two_);
+  ServerProcess server = start({"--mixed-tenants"});
+  const Endpoint endpoint = server.endpoint();
+  RawClient alice(endpoint);
+  ASSERT_EQ(refusal(alice, "first"), "");
+  EXPECT_EQ(refusal(endpoint, "second"), "");
+}
+
+TEST_F(Tenants, HaveLimitsOfTheirOwn) {
+  write("[alice]\ntoken = 'first'\nmemory = '1M'\nsessions = 1\n[bob]\ntoken = 'second'\n");
+  ServerProcess server = start({"--mixed-tenants", "--memory-per-client", "3M"});
+  const Endpoint endpoint = server.endpoint();
+  RawClient alice(endpoint);
+  ASSERT_EQ(refusal(alice, "first"), "");
+  EXPECT_EQ(refusal(endpoint, "first"), "too many sessions of alice");
+  RawClient bob(endpoint);
+  ASSERT_EQ(refusal(bob, "second"), "");
+  for (RawClient* client : {&alice, &bob}) {
+    client->create_objects(2U << 20U);
+    client->add({.request = 1, .queue = kQueue}, wire::CreateReadBuffer(client->builder, kBuffer, 0, 64));
+    client->send();
+  }
+  EXPECT_NE(alice.error_of(1), CL_SUCCESS) << "there is no such buffer";
+  EXPECT_EQ(bob.error_of(1), CL_SUCCESS);
+}
+
+TEST_F(Tenants, AreReadAgainWhenTheyHaveChanged) {
+  write(two_);
+  ServerProcess server = start({"--mixed-tenants"});
+  const Endpoint endpoint = server.endpoint();
+  RawClient alice(endpoint);
+  ASSERT_EQ(refusal(alice, "first"), "");
+  write("[bob]\ntoken = 'changed'\n");
+  EXPECT_EQ(refusal(endpoint, "second"), "") << "nobody has said so";
+  server.signal(SIGHUP);
+  ASSERT_TRUE(server.logs("the clients have been read again"));
+  EXPECT_TRUE(kit::eventually([&] { return !refusal(endpoint, "first").empty(); }));
+  EXPECT_EQ(refusal(endpoint, "second"), "the token is wrong or missing");
+  EXPECT_EQ(refusal(endpoint, "changed"), "");
+  // A mistake changes nothing, nor does a front that is started again.
+  write("[bob]\ntoken = ''\n");
+  server.signal(SIGHUP);
+  ASSERT_TRUE(server.logs("who may connect is as before"));
+  EXPECT_EQ(refusal(endpoint, "changed"), "");
+  alice.create_objects(64);
+  alice.add({.request = 1, .queue = kQueue}, wire::CreateReadBuffer(alice.builder, kBuffer, 0, 64));
+  alice.send();
+  EXPECT_EQ(alice.error_of(1), CL_SUCCESS) << "she was there before";
+}
+
+TEST_F(Tenants, MistakesAreReportedAtTheStart) {
+  write("[alice]\ntoken = 'first'\nweight = 'heavy'\n");
+  ServerProcess server = start({});
+  EXPECT_TRUE(server.refuses(":3: weight is not understood; expected a number from 1 to 10000"))
+      << server.log();
+}
+
+// Whoever waits is admitted as soon as there is a place, or refused when its time is up.
+TEST_F(Tenants, WaitForAPlace) {
+  write(two_);
+  ServerProcess server = start({"--queue-time", "600", "--max-clients", "1"});
+  const Endpoint endpoint = server.endpoint();
+  RawClient alice(endpoint);
+  ASSERT_EQ(refusal(alice, "first"), "");
+  RawClient waits(endpoint);
+  ASSERT_TRUE(waits.send_hello({.token = "second"}));
+  ASSERT_TRUE(server.logs("waits for a place: too many clients"));
+  EXPECT_EQ(refusal(endpoint, "second"), "too many clients") << "one may wait for each place";
+  alice.stream->shutdown();
+  const auto* const welcome = waits.await_welcome();
+  ASSERT_NE(welcome, nullptr);
+  EXPECT_EQ(welcome->refusal(), wire::Refusal::none);
+}
+
+TEST_F(Tenants, WaitNoLongerThanTheyMay) {
+  write(two_);
+  ServerProcess server = start({"--queue-time", "1"});
+  const Endpoint endpoint = server.endpoint();
+  RawClient alice(endpoint);
+  ASSERT_EQ(refusal(alice, "first"), "");
+  EXPECT_EQ(refusal(endpoint, "second"),
+            "a client of another name is served, for as long as clients may wait");
+  EXPECT_TRUE(server.logs("refused after it has waited"));
+}
+
+// The front that has introduced them is gone.
+TEST_F(Tenants, WhoWaitsIsNotTakenForAnother) {
+  write(two_);
+  ServerProcess server = start({"--queue-time", "600", "--max-clients", "1"});
+  const Endpoint endpoint = server.endpoint();
+  auto alice = std::make_unique<RawClient>(endpoint);
+  ASSERT_EQ(refusal(*alice, "first"), "");
+  RawClient waits(endpoint);
+  ASSERT_TRUE(waits.send_hello({.token = "second"}));
+  ASSERT_TRUE(server.logs("waits for a place"));
+  const pid_t front = server.front();
+  ::kill(front, SIGKILL);
+  ASSERT_TRUE(kit::eventually([&] { return server.front() > 0 && server.front() != front; }));
+  EXPECT_EQ(refusal(endpoint, "first"), "too many clients") << "the other one still waits";
+  alice->stream->shutdown();
+  const auto* const welcome = waits.await_welcome();
+  ASSERT_NE(welcome, nullptr);
+  EXPECT_EQ(welcome->refusal(), wire::Refusal::none);
+}
+
+}  // namespace
+}  // namespace cleave::remote
