@@ -1,0 +1,288 @@
+#include "remote/server/supervisor/workers.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <unistd.h>
+
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "remote/server/log.h"
+#include "remote/server/supervisor/process_end.h"
+#include "remote/server/supervisor/spawn.h"
+#include "remote/server/supervisor/worker_messages.h"
+
+namespace cleave::remote::server {
+namespace {
+
+using std::chrono::steady_clock;
+
+// So many workers may end before they take a connection, until it is closed: a driver that crashes when it is loaded would
+// crash in every further one.
+constexpr unsigned kMaxAssignments = 3;
+// The pause after a worker has ended before it was ready, doubled each time: the driver is broken, and restarting workers
+// constantly would keep the processors busy.
+constexpr std::chrono::seconds kSpawnRetryDelay{1};
+constexpr std::chrono::seconds kMaxSpawnRetryDelay{60};
+// A worker that has closed its control socket is about to exit. If a driver delays it for longer, it is killed.
+constexpr std::chrono::milliseconds kExitGrace{200};
+// A worker whose client has gone ends within this time, or is killed: its kernels may keep it from noticing.
+constexpr std::chrono::seconds kClientGrace{4};
+// After that time a killed worker counts as unkillable: its driver hangs in the kernel.
+constexpr std::chrono::seconds kKillGrace{2};
+
+}  // namespace
+
+Workers::Workers(const Options& options, Sandbox& sandbox, ClientCountFile& count,
+                 ServerStatistics& statistics, SharedCounters& front_counters)
+    : options_(options),
+      given_(options_of_workers(options.given)),
+      sandbox_(sandbox),
+      count_(count),
+      statistics_(statistics),
+      front_counters_(front_counters),
+      spawn_retry_delay_(kSpawnRetryDelay) {}
+
+std::size_t Workers::count(Worker::State state) const {
+  return static_cast<std::size_t>(std::count_if(workers_.begin(), workers_.end(), [&](const Worker& worker) {
+    return worker.control >= 0 && worker.state == state;
+  }));
+}
+
+std::size_t Workers::unkillable() const {
+  return static_cast<std::size_t>(std::count_if(workers_.begin(), workers_.end(), [](const Worker& worker) {
+    return worker.is_killed && steady_clock::now() >= worker.kill_deadline + kKillGrace;
+  }));
+}
+
+void Workers::keep_spares() {
+  if (steady_clock::now() < next_spawn_) return;
+  while (count(Worker::State::spare) < options_.spare) {
+    if (start_worker() != nullptr) continue;
+    next_spawn_ = steady_clock::now() + kSpawnRetryDelay;
+    return;
+  }
+}
+
+// A spare one; null where it cannot be started, which is logged.
+Workers::Worker* Workers::start_worker() {
+  std::string problem;
+  std::unique_ptr<WorkerWalls> walls = sandbox_.make_walls(problem);
+  Spawned spawned;
+  if (walls) {
+    spawned = spawn(kWorkerArgument, given_, count_.path(), &walls->launch());
+    if (spawned.process < 0) problem = std::strerror(errno);
+  }
+  if (spawned.process < 0) {
+    log_line("cannot start a worker (" + problem + ")");
+    return nullptr;
+  }
+  Worker& worker = workers_.emplace_back();
+  worker.walls = std::move(walls);
+  worker.process = spawned.process;
+  worker.control = spawned.control;
+  return &worker;
+}
+
+void Workers::update_client_count() {
+  const auto clients = static_cast<unsigned>(count(Worker::State::client));
+  if (statistics_.clients.exchange(clients) != clients) count_.write(clients);
+}
+
+void Workers::assign(Newcomer newcomer) { assign(Connection{std::move(newcomer)}); }
+
+void Workers::assign(Connection connection) {
+  const Introduction& introduction = connection.newcomer.introduction;
+  const ClientInfo& client = introduction.client;
+  const auto clients = static_cast<unsigned>(count(Worker::State::client));
+  const std::string packet =
+      encode(Assignment{client, introduction.grant, clients + (client.is_query ? 0 : 1)});
+  std::vector<int> descriptors;
+  for (const base::FileDescriptor& each : connection.newcomer.descriptors) descriptors.push_back(each.get());
+  while (connection.assignments++ < kMaxAssignments) {
+    const auto spare = std::find_if(workers_.begin(), workers_.end(), [](const Worker& one) {
+      return one.control >= 0 && one.state == Worker::State::spare;
+    });
+    Worker* const worker = spare != workers_.end() ? &*spare : start_worker();
+    if (worker == nullptr) break;
+    if (!send_with_descriptors(worker->control, std::as_bytes(std::span(packet)), descriptors)) {
+      if (errno != EPIPE && errno != ECONNRESET) break;
+      close_control(*worker);  // it has died
+      continue;
+    }
+    worker->state = client.is_query ? Worker::State::query : Worker::State::client;
+    worker->peer = introduction.peer;
+    worker->peer_key = introduction.peer_key;
+    worker->tenant = introduction.grant.tenant;
+    worker->name = client.name;
+    worker->connection = std::move(connection);
+    return update_client_count();
+  }
+  log_line("client " + introduction.peer + ": there is no worker for it");
+  connection.close();
+}
+
+void Workers::read_message(Worker& worker) {
+  std::array<char, kMaxPacket> packet;
+  // It may be anybody's code, and sends none that are wanted.
+  std::vector<base::FileDescriptor> unwanted;
+  const long got = receive_with_descriptors(worker.control, std::as_writable_bytes(std::span(packet)),
+                                            unwanted, MSG_DONTWAIT);
+  discard(std::move(unwanted));
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got <= 0) return end_worker(worker);
+  const std::string text(packet.data() + 1, static_cast<std::size_t>(got) - 1);
+  switch (static_cast<WorkerMessage>(packet[0])) {
+    case WorkerMessage::taken:
+      if (!worker.connection.is_open()) return;  // it has said so before
+      worker.client = std::move(worker.connection.newcomer.descriptors.front());
+      worker.connection.close();
+      spawn_retry_delay_ = kSpawnRetryDelay;
+      if (worker.state == Worker::State::client) {
+        log_line("client " + worker.peer + " " + worker.name + ": connected (process " +
+                 std::to_string(worker.process) + ")");
+      }
+      return;
+    case WorkerMessage::refused:
+      ++front_counters_->refused;
+      worker.end_reason = "refused: " + text;
+      return;
+    case WorkerMessage::violation:
+      ++statistics_.violations;
+      worker.end_reason = "protocol violation: " + text;
+      return;
+    case WorkerMessage::ended:
+      worker.end_reason = "disconnected: " + text;
+      return;
+  }
+}
+
+void Workers::close_control(Worker& worker) {
+  discard(base::FileDescriptor(std::exchange(worker.control, -1)));
+  discard(std::move(worker.client));
+  worker.kill_deadline = steady_clock::now() + kExitGrace;
+  update_client_count();
+  if (worker.state != Worker::State::spare) return;
+  next_spawn_ = steady_clock::now() + spawn_retry_delay_;
+  spawn_retry_delay_ = std::min(2 * spawn_retry_delay_, kMaxSpawnRetryDelay);
+}
+
+// A worker that has not taken its connection was a spare one until its end.
+void Workers::end_worker(Worker& worker) {
+  Connection connection = std::exchange(worker.connection, {});
+  if (connection.is_open()) worker.state = Worker::State::spare;
+  close_control(worker);
+  if (connection.is_open()) assign(std::move(connection));
+}
+
+// Of a worker that has ended, and does so for the supervisor.
+void Workers::read_last_messages(Worker& worker) {
+  char byte = 0;
+  while (worker.control >= 0 && ::recv(worker.control, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0)
+    read_message(worker);
+  if (worker.control >= 0) end_worker(worker);
+}
+
+// A driver may delay a worker's exit forever, and the other clients must still be served.
+void Workers::reap() {
+  for (Worker& worker : workers_) {
+    if (has_ended(worker.process)) {
+      worker.walls->kill(worker.process);  // what it has left behind, which may hold the control socket open
+      if (worker.control >= 0) read_last_messages(worker);
+      int status = 0;
+      ::waitpid(worker.process, &status, 0);
+      log_and_forget(worker, status);
+    } else if (!worker.is_killed && steady_clock::now() >= worker.kill_deadline) {
+      worker.walls->kill(worker.process);
+      worker.is_killed = true;
+    }
+  }
+  workers_.remove_if([](const Worker& worker) { return worker.has_exited; });
+}
+
+void Workers::log_and_forget(Worker& worker, int status) {
+  worker.has_exited = true;
+  std::string text = worker.end_reason;
+  const int signal = signal_in(status);
+  if (signal != 0 && text.empty()) {
+    ++statistics_.crashed;
+    text = std::string("its worker crashed: ") + ::strsignal(signal);
+  }
+  if (worker.state == Worker::State::spare) {
+    if (!stopping_) log_line("a worker could not start" + (text.empty() ? "" : ": " + text));
+  } else if (worker.state != Worker::State::query) {
+    log_line("client " + worker.peer + (worker.name.empty() ? "" : " " + worker.name) + ": " +
+             (text.empty() ? "its worker ended" : text));
+  }
+}
+
+// Workers exit when their control sockets close.
+void Workers::stop() {
+  stopping_ = true;
+  const Time until = steady_clock::now() + kKillGrace;
+  for (Worker& worker : workers_) {
+    if (worker.control >= 0) close_control(worker);
+  }
+  for (reap(); !workers_.empty() && steady_clock::now() < until; reap()) ::usleep(1000);
+}
+
+// Once the client is gone its worker has little time.
+void Workers::watch_clients(const std::vector<pollfd>& watched) {
+  for (Worker& worker : workers_) {
+    const auto found = std::find_if(watched.begin(), watched.end(), [&](const pollfd& each) {
+      return each.events == POLLRDHUP && each.fd == worker.client.get() && each.revents != 0;
+    });
+    if (!worker.client.is_open() || found == watched.end()) continue;
+    discard(std::move(worker.client));
+    worker.kill_deadline = std::min(worker.kill_deadline, steady_clock::now() + kClientGrace);
+  }
+}
+
+void Workers::add_to(std::vector<pollfd>& polled) {
+  polled_.clear();
+  for (Worker& worker : workers_) {
+    if (worker.control < 0) continue;
+    polled_.emplace_back(polled.size(), &worker);
+    polled.push_back({worker.control, POLLIN, 0});
+  }
+  for (const Worker& worker : workers_) {
+    if (worker.client.is_open()) polled.push_back({worker.client.get(), POLLRDHUP, 0});
+  }
+}
+
+void Workers::handle(const std::vector<pollfd>& polled) {
+  watch_clients(polled);
+  for (const auto& [place, worker] : polled_) {
+    const bool is_open = worker->control >= 0;  // one that cannot get a connection is closed meanwhile
+    if (is_open && polled[place].revents != 0) read_message(*worker);
+  }
+  polled_.clear();
+}
+
+Time Workers::next_deadline() const {
+  Time until = Time::max();
+  for (const Worker& worker : workers_) {
+    if (!worker.is_killed) until = std::min(until, worker.kill_deadline);
+  }
+  return until;
+}
+
+std::vector<Occupant> Workers::served() const {
+  std::vector<Occupant> clients;
+  for (const Worker& worker : workers_) {
+    if (worker.state == Worker::State::spare || worker.control < 0) continue;
+    clients.push_back({worker.state == Worker::State::query, worker.peer_key, worker.tenant});
+  }
+  return clients;
+}
+
+bool Workers::others_are_ending(const std::string& tenant) const {
+  return std::any_of(workers_.begin(), workers_.end(), [&](const Worker& worker) {
+    return worker.state == Worker::State::client && worker.control < 0 && worker.tenant != tenant;
+  });
+}
+
+}  // namespace cleave::remote::server

@@ -1,0 +1,116 @@
+// The workers as the supervisor sees them: starts one for each client, and some to spare, hears what they report, and ends those
+// whose clients have gone. It reads nothing from clients.
+//
+// Not thread-safe: for the supervisor's thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <poll.h>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/file_descriptor.h"
+#include "remote/server/options.h"
+#include "remote/server/sandbox/sandbox.h"
+#include "remote/server/supervisor/client_count_file.h"
+#include "remote/server/supervisor/front_counters.h"
+#include "remote/server/supervisor/places.h"
+#include "remote/server/supervisor/statistics.h"
+#include "remote/transport/descriptor_passing.h"
+#include "remote/transport/stream.h"
+
+namespace cleave::remote::server {
+
+class Workers {
+ public:
+  // All must outlive this.
+  Workers(const Options& options, Sandbox& sandbox, ClientCountFile& count, ServerStatistics& statistics,
+          SharedCounters& front_counters);
+
+  // Starts as many spare ones as the options want. Problems are logged.
+  void keep_spares();
+  // For an admitted client. If no worker can be had, its connection is closed, which is logged.
+  void assign(Newcomer newcomer);
+
+  // Adds what is to be polled, and then, after poll(), takes note of what has happened.
+  void add_to(std::vector<pollfd>& polled);
+  void handle(const std::vector<pollfd>& polled);
+  // Notes who has ended, and kills who should have. Does not wait.
+  void reap();
+  // When one has to be killed.
+  [[nodiscard]] Time next_deadline() const;
+  // Ends all, and waits for that for a short time.
+  void stop();
+
+  // The clients that are served, without those that are about to end.
+  [[nodiscard]] std::vector<Occupant> served() const;
+  // Whether workers of clients with other names are about to end.
+  [[nodiscard]] bool others_are_ending(const std::string& tenant) const;
+  // Those that have been killed and do not end.
+  [[nodiscard]] std::size_t unkillable() const;
+
+ private:
+  // An admitted client's. Its descriptors are kept until a worker has taken them: another worker gets them if that one ends
+  // first.
+  struct Connection {
+    Newcomer newcomer;
+    unsigned assignments = 0;
+
+    [[nodiscard]] bool is_open() const { return !newcomer.descriptors.empty(); }
+    // What the client has sent may wait in its socket.
+    void close() {
+      discard(std::move(newcomer.descriptors));
+      newcomer.descriptors.clear();
+    }
+  };
+
+  struct Worker {
+    enum class State : std::uint8_t { spare, query, client };
+    std::unique_ptr<WorkerWalls> walls;
+    State state = State::spare;
+    pid_t process = -1;
+    int control = -1;             // -1: closed by the worker
+    Connection connection;        // that it has not taken yet
+    base::FileDescriptor client;  // the connection that it has taken, until the client's end has been seen
+    std::string peer;
+    std::string peer_key;
+    std::string tenant;
+    std::string name;
+    std::string end_reason;
+    Time kill_deadline = Time::max();  // if it has not exited by then
+    bool is_killed = false;
+    bool has_exited = false;
+  };
+
+  void assign(Connection connection);
+  Worker* start_worker();
+  void read_message(Worker& worker);
+  void read_last_messages(Worker& worker);
+  void watch_clients(const std::vector<pollfd>& polled);
+  void close_control(Worker& worker);
+  void end_worker(Worker& worker);
+  void log_and_forget(Worker& worker, int status);
+  void update_client_count();
+  [[nodiscard]] std::size_t count(Worker::State state) const;
+
+  const Options& options_;
+  const std::vector<daemon::GivenValue> given_;  // of the options, for workers
+  Sandbox& sandbox_;
+  ClientCountFile& count_;
+  ServerStatistics& statistics_;
+  SharedCounters& front_counters_;
+  std::list<Worker> workers_;
+  std::vector<std::pair<std::size_t, Worker*>> polled_;  // whose control sockets are where in the list
+  bool stopping_ = false;
+  Time next_spawn_{};
+  std::chrono::seconds spawn_retry_delay_;
+};
+
+}  // namespace cleave::remote::server
