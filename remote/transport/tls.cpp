@@ -14,6 +14,7 @@
 
 #include "base/mutex.h"
 #include "base/regular_file.h"
+#include "remote/protocol/limits.h"
 #include "remote/transport/tls_socket.h"
 
 #include <arpa/inet.h>
@@ -235,9 +236,17 @@ void drain_before_close(int socket, Time until) {
 std::string certificate_name(const SSL& ssl) {
   const std::unique_ptr<X509, decltype(&X509_free)> certificate(SSL_get1_peer_certificate(&ssl), X509_free);
   if (!certificate) return {};
-  char name[256] = {};
-  X509_NAME_get_text_by_NID(X509_get_subject_name(certificate.get()), NID_commonName, name, sizeof name);
-  return name;
+  // It may decide what the peer is granted: one that could be read in two ways is none.
+  X509_NAME* const subject = X509_get_subject_name(certificate.get());
+  const int place = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+  if (place < 0 || X509_NAME_get_index_by_NID(subject, NID_commonName, place) >= 0) return {};
+  unsigned char* text = nullptr;
+  const int size = ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, place)));
+  const std::unique_ptr<unsigned char, void (*)(unsigned char*)> owned(
+      text, [](unsigned char* each) { OPENSSL_free(each); });
+  if (size <= 0 || static_cast<std::size_t>(size) > kMaxName) return {};
+  std::string name(reinterpret_cast<const char*>(text), static_cast<std::size_t>(size));
+  return name.find('\0') == std::string::npos ? name : "";
 }
 
 }  // namespace

@@ -75,11 +75,12 @@ void flatten(const toml::table& table, std::vector<std::string>& path, TomlFile&
   for (const auto& [key, node] : table) {
     path.push_back(unescape(key.str()));
     if (const auto* inner = node.as_table()) {
+      if (inner->empty()) result.empty_tables.push_back({path, {}, node.source().begin.line});
       flatten(*inner, path, result);
     } else {
       const auto text = text_of(node);
-      result.values.push_back(
-          {path, text.value_or("(neither text nor number)"), node.source().begin.line, node.is_integer()});
+      result.values.push_back({path, text.value_or("(neither text nor number)"), node.source().begin.line,
+                               node.is_integer(), node.is_string()});
     }
     path.pop_back();
   }

@@ -13,6 +13,7 @@ struct TomlValue {
   std::string text;
   unsigned line = 0;
   bool is_integer = false;  // then `text` is decimal, whatever base the file has it in
+  bool is_text = false;     // it is a string in the file, and `text` its contents
 };
 
 struct TomlFile {
@@ -20,6 +21,7 @@ struct TomlFile {
   bool unreadable = false;  // it exists, but is no regular file, too large or not to be read
   std::string error;        // empty, or what is wrong, with the line
   std::vector<TomlValue> values;
+  std::vector<TomlValue> empty_tables;  // which have a place, but no text
 };
 
 // Never throws.

@@ -5,10 +5,12 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <map>
 #include <sstream>
 #include <unistd.h>
 #include <utility>
 
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "base/number.h"
@@ -20,13 +22,14 @@ namespace cleave::remote::server {
 namespace {
 
 constexpr std::size_t kMaxFileSize = std::size_t{1} << 20U;
+constexpr std::size_t kMaxClients = 10'000;
 constexpr std::size_t kMaxTenant = 64;
 constexpr std::uint64_t kMaxWeight = 10'000;
 constexpr std::uint64_t kMaxSessions = 10'000;
+// Of the names of those whose certificates no entry names.
+constexpr std::string_view kCertificatePrefix = "certificate:";
 
-base::FileDescriptor open_secret(const char* option, const std::string& path) {
-  if (path.empty()) return {};
-  const std::string where = std::string(option) + ": ";
+base::FileDescriptor open_secret(const std::string& where, const std::string& path) {
   // A pipe would hold the server up until somebody writes to it.
   base::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
@@ -34,11 +37,12 @@ base::FileDescriptor open_secret(const char* option, const std::string& path) {
     throw OptionError(where + path + " cannot be read (" + std::strerror(errno) + ")");
   if (!S_ISREG(status.st_mode)) throw OptionError(where + path + " is not a regular file");
   if ((status.st_mode & (S_IROTH | S_IWOTH)) != 0)
-    throw OptionError(where + "every user can read " + path + "; chmod it to 600");
+    throw OptionError(where + "every user can read or write " + path + "; chmod it to 600");
   return file;
 }
 
-std::string read_secret(const char* option, const std::string& path, const base::FileDescriptor& file) {
+// From its beginning; at most one byte more than a file may have.
+std::string contents_of(const std::string& where, const base::FileDescriptor& file) {
   std::string text(kMaxFileSize + 1, '\0');
   std::size_t size = 0;
   ssize_t got = 1;
@@ -46,11 +50,24 @@ std::string read_secret(const char* option, const std::string& path, const base:
     got = ::pread(file.get(), text.data() + size, text.size() - size, static_cast<off_t>(size));
     if (got > 0) size += static_cast<std::size_t>(got);
   }
-  const std::string where = std::string(option) + ": " + path;
   if (got < 0) throw OptionError(where + " cannot be read (" + std::strerror(errno) + ")");
-  if (size > kMaxFileSize) throw OptionError(where + " is larger than 1 MiB");
   text.resize(size);
   return text;
+}
+
+// What the file has now, whatever becomes of it.
+base::FileDescriptor copy_secret(const char* option, const std::string& path) {
+  if (path.empty()) return {};
+  const std::string where = std::string(option) + ": ";
+  std::string text = contents_of(where + path, open_secret(where, path));
+  if (text.size() > kMaxFileSize) throw OptionError(where + path + " is larger than 1 MiB");
+  base::FileDescriptor copy(::memfd_create("credentials", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  const bool copied =
+      copy.is_open() && base::write_all(copy.get(), text) &&
+      ::fcntl(copy.get(), F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW) == 0;
+  ::explicit_bzero(text.data(), text.size());
+  if (!copied) throw OptionError(where + path + " cannot be copied (" + std::strerror(errno) + ")");
+  return copy;
 }
 
 std::vector<std::string> tokens_in(const std::string& path, const std::string& text) {
@@ -96,99 +113,115 @@ bool set_priority(std::optional<base::TurnPriority>& target, const std::string& 
 }
 
 // What a value must be; empty: it is, and has been set, in the grant or in the target of the other two.
-std::string set_value(const std::string& key, const std::string& text, Grant& grant, std::string& token,
+std::string set_value(const base::TomlValue& value, Grant& grant, std::string& token,
                       std::string& certificate) {
+  const std::string& key = value.path[1];
+  const std::string& text = value.text;
   if (key == "token" || key == "certificate") {
-    if (text.empty() || text.size() > kMaxToken)
-      return "a text of 1 to " + std::to_string(kMaxToken) + " bytes";
+    if (!value.is_text || text.empty() || text.size() > kMaxToken)
+      return key + " = \"...\", of 1 to " + std::to_string(kMaxToken) + " bytes";
     (key == "token" ? token : certificate) = text;
     return {};
   }
   if (key == "memory") {
-    const auto size = read_size(text);
-    if (!size) return "bytes, such as \"4G\"";
+    const auto size = value.is_text ? read_size(text) : std::nullopt;
+    if (!size) return "memory in bytes, such as \"4G\"";
     grant.memory = *size;
     return {};
   }
   if (key == "sessions")
-    return set_number(grant.sessions, text, kMaxSessions) ? "" : "a number from 1 to 10000";
-  if (key == "weight") return set_number(grant.weight, text, kMaxWeight) ? "" : "a number from 1 to 10000";
-  if (key == "priority") return set_priority(grant.priority, text) ? "" : "high, normal or background";
+    return set_number(grant.sessions, text, kMaxSessions) ? "" : "sessions from 1 to 10000";
+  if (key == "weight") return set_number(grant.weight, text, kMaxWeight) ? "" : "a weight from 1 to 10000";
+  if (key == "priority")
+    return value.is_text && set_priority(grant.priority, text) ? ""
+                                                               : "the priority high, normal or background";
   return "token, certificate, memory, sessions, weight or priority";
 }
 
 }  // namespace
 
-CredentialFiles CredentialFiles::open(const Options& options) {
-  return {open_secret("--token-file", options.token_file),
-          open_secret("--clients-file", options.clients_file)};
+CredentialFiles CredentialFiles::read(const Options& options) {
+  return {copy_secret("--token-file", options.token_file),
+          copy_secret("--clients-file", options.clients_file)};
 }
 
 Credentials::Credentials(const Options& options, const CredentialFiles& files)
     : admits_strangers_(options.token_file.empty() && options.clients_file.empty()) {
   if (!options.token_file.empty())
-    tokens_ = tokens_in(options.token_file, read_secret("--token-file", options.token_file, files.tokens));
+    tokens_ = tokens_in(options.token_file, contents_of("--token-file", files.tokens));
   if (options.clients_file.empty()) return;
-  read_clients(options.clients_file, read_secret("--clients-file", options.clients_file, files.clients));
+  read_clients(options.clients_file, contents_of("--clients-file", files.clients));
   check_clients(options);
 }
 
 void Credentials::read_clients(const std::string& path, const std::string& text) {
   const base::TomlFile file = base::parse_toml(text, path);
-  if (!file.error.empty()) throw OptionError("--clients-file: " + path + ": " + file.error);
+  const std::string start = "--clients-file: " + path + ":";
+  if (!file.error.empty()) throw OptionError(start + " " + file.error);
+  for (const base::TomlValue& each : file.empty_tables)
+    throw OptionError(start + std::to_string(each.line) + ": a table without a token or a certificate");
+  std::map<std::string, std::size_t> places;
   for (const base::TomlValue& value : file.values) {
-    const std::string where = "--clients-file: " + path + ":" + std::to_string(value.line) + ": ";
+    const std::string where = start + std::to_string(value.line) + ": ";
     if (value.path.size() != 2)
       throw OptionError(where + "expected a table for each client, such as [alice], with its token in it");
     const std::string& name = value.path[0];
-    if (name.empty() || name.size() > kMaxTenant || printable(name) != name)
-      throw OptionError(where + "a client's name has 1 to 64 printable characters");
-    auto client = std::find_if(clients_.begin(), clients_.end(),
-                               [&](const Client& each) { return each.grant.tenant == name; });
-    if (client == clients_.end()) {
-      client = clients_.emplace(clients_.end());
-      client->grant.tenant = name;
-    }
-    const std::string expected =
-        set_value(value.path[1], value.text, client->grant, client->token, client->certificate);
-    // A secret is not repeated in the log.
-    if (!expected.empty())
-      throw OptionError(where + value.path[1] + " is not understood; expected " + expected);
+    if (name.empty() || name.size() > kMaxTenant || printable(name) != name ||
+        name.starts_with(kCertificatePrefix))
+      throw OptionError(where +
+                        "a client's name has 1 to 64 printable characters, and no \"certificate:\" in front");
+    const auto [place, is_new] = places.emplace(name, clients_.size());
+    if (is_new) clients_.emplace_back().grant.tenant = name;
+    if (clients_.size() > kMaxClients) throw OptionError(where + "more than 10000 clients");
+    Client& client = clients_[place->second];
+    const std::string expected = set_value(value, client.grant, client.token, client.certificate);
+    // What is there is not repeated in the log: it may be a secret.
+    if (!expected.empty()) throw OptionError(where + "not understood; expected " + expected);
   }
 }
 
 void Credentials::check_clients(const Options& options) const {
   const std::string where = "--clients-file: " + options.clients_file + ": ";
   if (clients_.empty()) throw OptionError(where + "there is no client in it");
+  std::map<std::pair<std::string_view, std::string_view>, const Client*> proofs;
   for (const Client& each : clients_) {
+    const std::string& name = each.grant.tenant;
     if (each.token.empty() && each.certificate.empty())
-      throw OptionError(where + each.grant.tenant + " has neither a token nor a certificate");
+      throw OptionError(where + name + " has neither a token nor a certificate");
     if (!each.certificate.empty() && options.tls.authority.empty())
-      throw OptionError(where + each.grant.tenant + " has a certificate; give --client-ca, which proves it");
-    for (const Client& other : clients_) {
-      if (&other != &each && other.token == each.token && other.certificate == each.certificate)
-        throw OptionError(where + each.grant.tenant + " and " + other.grant.tenant + " cannot be told apart");
-    }
+      throw OptionError(where + name + " has a certificate; give --client-ca, which proves it");
+    const auto [other, is_new] = proofs.try_emplace({each.token, each.certificate}, &each);
+    if (!is_new)
+      throw OptionError(where + other->second->grant.tenant + " and " + name + " cannot be told apart");
   }
 }
 
 std::optional<Grant> Credentials::find(std::string_view token, const std::string& certificate) const {
-  Grant stranger{.tenant = printable(certificate)};
+  Grant stranger;
+  if (!certificate.empty()) stranger.tenant = std::string(kCertificatePrefix) + printable(certificate);
   if (admits_strangers_) return stranger;
   bool has_token = false;
   for (const std::string& each : tokens_) has_token = equals_in_constant_time(each, token) || has_token;
-  // Who must prove more goes first: a client's second entry may be for where it has only one of the two.
+  // An entry that asks for more goes first: a client's other entry may be for where it has only one of the two.
   const Client* found = nullptr;
-  const auto proofs = [](const Client& each) {
-    return (each.token.empty() ? 0 : 1) + (each.certificate.empty() ? 0 : 1);
-  };
+  unsigned best = 0;
+  unsigned equals = 0;
+  bool names_certificate = false;
   for (const Client& each : clients_) {
+    const bool owns = !each.certificate.empty() && each.certificate == certificate;
     const bool knows = each.token.empty() || equals_in_constant_time(each.token, token);
-    const bool owns = each.certificate.empty() || each.certificate == certificate;
-    if (knows && owns && (found == nullptr || proofs(each) > proofs(*found))) found = &each;
+    names_certificate = names_certificate || owns;
+    if (!knows || !(owns || each.certificate.empty())) continue;
+    const unsigned proofs = (each.token.empty() ? 0U : 1U) + (owns ? 1U : 0U);
+    if (proofs == best) ++equals;
+    if (proofs <= best) continue;
+    found = &each;
+    best = proofs;
+    equals = 1;
   }
-  if (found != nullptr) return found->grant;
-  return has_token ? std::optional(std::move(stranger)) : std::nullopt;
+  if (found != nullptr) return equals == 1 ? std::optional(found->grant) : std::nullopt;
+  // Nobody leaves the limits of an entry behind by a common token.
+  return has_token && !names_certificate ? std::optional(std::move(stranger)) : std::nullopt;
 }
 
 }  // namespace cleave::remote::server

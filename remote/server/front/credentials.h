@@ -1,8 +1,8 @@
 // Who may connect, and what each may use: the tokens of --token-file, and the clients of --clients-file with their tokens,
 // certificates and limits.
 //
-// The server reads the files at its start and on SIGHUP. Since they may belong to root, and the front runs as another user, the
-// supervisor opens them then and passes their descriptors on.
+// The supervisor reads the files at the server's start and on SIGHUP, since they may belong to root, which the front is not, and
+// gives each front copies of what it has found right then.
 //
 // Thread-safe once made.
 #pragma once
@@ -18,22 +18,23 @@
 
 namespace cleave::remote::server {
 
-// The files of the options; not open where an option is not given.
+// Copies of the files, which cannot be changed; not open where an option is not given.
 struct CredentialFiles {
   base::FileDescriptor tokens;
   base::FileDescriptor clients;
 
-  // Throws OptionError for a file that cannot be opened, or that every user can read.
-  static CredentialFiles open(const Options& options);
+  // Throws OptionError for a file that cannot be read, or that every user can.
+  static CredentialFiles read(const Options& options);
 };
 
 class Credentials {
  public:
-  // Reads the files from their beginnings. Throws OptionError, also for files that nobody could connect by.
+  // Throws OptionError, also for files that nobody could connect by.
   Credentials(const Options& options, const CredentialFiles& files);
 
-  // What a client is granted who has presented the token, and has proved to own the certificate of this name, each of which
-  // may be empty. Empty: it is not known. Takes the same time for any token of the same length.
+  // What a client is granted that has presented the token, and has proved to own the certificate of this name, each of which
+  // may be empty. Empty: it is not known, or could be two. A certificate that no entry names is a name of its own, in which no
+  // entry can share. Takes the same time for any token of the same length.
   [[nodiscard]] std::optional<Grant> find(std::string_view token, const std::string& certificate) const;
 
  private:

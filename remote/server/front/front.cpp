@@ -136,7 +136,7 @@ bool Front::read_control() {
   return false;
 }
 
-// The supervisor has found no mistake in the files; should they have changed since, those who may connect stay the same.
+// The supervisor has found no mistake in them.
 bool Front::read_credentials(const std::string& body, std::vector<base::FileDescriptor>& descriptors) try {
   CredentialsSent sent;
   if (!decode(body, sent) || descriptors.size() != std::size_t{sent.tokens} + std::size_t{sent.clients})
@@ -148,7 +148,7 @@ bool Front::read_credentials(const std::string& body, std::vector<base::FileDesc
   return true;
 } catch (const OptionError& error) {
   log_line(error.what());
-  return !listeners_.empty();
+  return false;
 }
 
 void Front::log_refusal(const std::string& peer, const std::string& why) {
@@ -288,14 +288,15 @@ void Front::run() {
 
 int run_front() {
   ::signal(SIGPIPE, SIG_IGN);
-  ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);  // before there are secrets
+  ::signal(SIGHUP, SIG_IGN);  // it may be the whole process group's
+  hide_memory();
   raise_file_limit();
   const Options options = receive_options(kFrontArgument);
   base::FileDescriptor control(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   if (!control.is_open()) return EXIT_FAILURE;
   Front front(options, std::move(control));
-  // Two for each client with TLS, and those that wait.
-  drop_privileges(options.user, kMaxWorkerFiles + rlim_t{2} * options.max_clients);
+  // Two for each client with TLS, three for each that waits for a place, and those that are not admitted yet.
+  drop_privileges(options.user, kMaxWorkerFiles + rlim_t{5} * options.max_clients);
   front.run();
   std::_Exit(EXIT_SUCCESS);  // with its threads
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <exception>
+#include <poll.h>
 #include <system_error>
 #include <thread>
 #include <unistd.h>
@@ -19,6 +20,9 @@
 
 namespace cleave::remote::server {
 namespace {
+
+// How often it is looked whether a client that waits is still there.
+constexpr std::chrono::milliseconds kLookPeriod{500};
 
 struct SocketPair {
   SocketPair() {
@@ -62,8 +66,10 @@ void Greeter::greet(Arrival& arrival, const Ended& ended) noexcept {
   std::string why;
   bool has_ended = false;
   const auto waits = [&] {
+    if (!has_ended) ended({});
     has_ended = true;
-    ended({});
+    pollfd peer{streams.outside->descriptor(), POLLRDHUP, 0};
+    if (::poll(&peer, 1, 0) > 0) streams.inside.reset();  // tells the supervisor, too
   };
   try {
     why = let_in(arrival, streams, waits);
@@ -93,7 +99,7 @@ std::unique_ptr<Stream> Greeter::open(Arrival& arrival, Time until, std::string&
   return std::move(connected.stream);
 }
 
-// Returns why the client is refused. Calls `waits` if it has to wait for a place.
+// Returns why the client is refused. Calls `waits` when it has to wait for a place, and from then on again and again.
 std::string Greeter::let_in(Arrival& arrival, Streams& streams, const std::function<void()>& waits) {
   const Time until = std::chrono::steady_clock::now() + std::chrono::seconds(kHelloSeconds);
   // They come with the first byte, and are lost when that is read.
@@ -110,7 +116,7 @@ std::string Greeter::let_in(Arrival& arrival, Streams& streams, const std::funct
   Introduction introduction{0, arrival.peer, arrival.peer_key, std::move(greeted->client),
                             std::move(greeted->grant)};
   const std::string& tenant = introduction.grant.tenant;
-  if (!tenant.empty()) introduction.client.name += " (" + tenant + ")";
+  if (!tenant.empty()) introduction.peer += " (" + tenant + ")";
   if (arrival.kind.tls) {
     SocketPair pair;
     streams.inside = make_socket_stream(pair.ours.release());
@@ -140,13 +146,19 @@ std::string Greeter::introduce(Introduction introduction, const std::vector<int>
   const bool sent = send_with_descriptors(control_, std::as_bytes(std::span(packet)), descriptors);
   lock.lock();
   const auto found = verdicts_.find(id);
-  while (sent) {
-    while (!found->second) judged_.wait(lock);  // or the process ends with the supervisor
-    if (found->second->answer != Verdict::Answer::waits) break;
+  bool has_to_wait = false;
+  while (sent) {  // until there is a verdict, or the process ends with the supervisor
+    if (found->second && found->second->answer != Verdict::Answer::waits) break;
+    if (found->second) has_to_wait = true;
     found->second.reset();
+    if (!has_to_wait) {
+      judged_.wait(lock);
+      continue;
+    }
     lock.unlock();
     waits();
     lock.lock();
+    if (!found->second) judged_.wait_for(lock, kLookPeriod);
   }
   const Verdict verdict = found->second.value_or(Verdict{id, Verdict::Answer::refused, "the server stops"});
   verdicts_.erase(found);

@@ -1,5 +1,6 @@
 #include "remote/server/supervisor/front_messages.h"
 
+#include <algorithm>
 #include <sstream>
 
 namespace cleave::remote::server {
@@ -70,6 +71,11 @@ std::string encode(const ClientInfo& client) { return encode_one(client); }
 std::string encode(const Grant& grant) { return encode_one(grant); }
 bool decode(const std::string& text, ClientInfo& client) { return decode_one(text, client); }
 bool decode(const std::string& text, Grant& grant) { return decode_one(text, grant); }
+
+std::string quoted(std::string name) {
+  std::replace(name.begin(), name.end(), '"', '\'');
+  return '"' + name + '"';
+}
 
 std::string encode(const Introduction& introduction) {
   std::ostringstream text;

@@ -28,7 +28,7 @@ struct ClientInfo {
 // that of the memory that it wants to share, if there is any. The connection of a client with TLS leads to the front.
 struct Introduction {
   std::uint32_t id = 0;
-  std::string peer;      // for the log
+  std::string peer;      // for the log, with the name that the client has proved
   std::string peer_key;  // the same for all connections that count as one peer's
   ClientInfo client;
   Grant grant;
@@ -47,6 +47,9 @@ struct CredentialsSent {
   bool tokens = false;
   bool clients = false;
 };
+
+// What a client says that it is called, for the log, where it must not pass for what the front says of it.
+std::string quoted(std::string name);
 
 // Of a listening socket, whose descriptor comes with it.
 struct ListenerKind {

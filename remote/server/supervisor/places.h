@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,12 +29,23 @@ struct Occupant {
   std::string tenant;
 };
 
-// Why there is no place for the newcomer among those who are served, in words for its user; empty: there is. `lost`: places that
-// are taken by what cannot be ended.
-std::string reason_against(const Introduction& newcomer, const std::vector<Occupant>& served,
-                           std::size_t lost, const PlaceLimits& limits);
+// Why there is no place for a client.
+enum class Obstacle : std::uint8_t {
+  none,
+  clients,      // too many
+  peer,         // too many of its address or user
+  sessions,     // too many of its name
+  other_names,  // are served, or wait since before: nothing keeps their workers apart
+};
 
-// Clients that wait until there is a place, in the order in which they have come.
+// Of the newcomer among those who are served. `lost`: places that are taken by what cannot be ended.
+Obstacle obstacle_for(const Introduction& newcomer, const std::vector<Occupant>& served, std::size_t lost,
+                      const PlaceLimits& limits);
+// For the client's user.
+std::string text_of(Obstacle obstacle, const std::string& tenant);
+
+// Clients that wait until there is a place, in the order in which they have come. Half of those who may wait are of one peer at
+// most, and half of one name.
 class WaitingList {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -46,11 +58,11 @@ class WaitingList {
   // At most so many wait.
   explicit WaitingList(std::size_t most) : most_(most) {}
 
-  [[nodiscard]] bool is_full() const { return waiting_.size() >= most_; }
+  [[nodiscard]] bool has_place_for(const Introduction& newcomer) const;
   void add(Newcomer newcomer, Time until) { waiting_.push_back({std::move(newcomer), until}); }
   [[nodiscard]] const std::vector<Entry>& all() const { return waiting_; }
 
-  // Removes the first one for which `condition(entry)` holds. Empty: none.
+  // Removes the first one for which `condition(entry)` holds; it is asked for each in their order. Empty: none.
   template <typename Condition>
   std::optional<Newcomer> take_first(Condition condition) {
     const auto found = std::find_if(waiting_.begin(), waiting_.end(), condition);
@@ -58,6 +70,18 @@ class WaitingList {
     Newcomer taken = std::move(found->newcomer);
     waiting_.erase(found);
     return taken;
+  }
+
+  // Removes the first one that can be served: whose obstacle, by `obstacle(introduction)`, is none. Whoever waits because others have
+  // another name is not overtaken, or it might wait for ever. Empty: none.
+  template <typename ObstacleOf>
+  std::optional<Newcomer> take_next(ObstacleOf obstacle) {
+    bool is_held_up = false;
+    return take_first([&](const Entry& each) {
+      const Obstacle why = obstacle(each.newcomer.introduction);
+      is_held_up = is_held_up || why == Obstacle::other_names;
+      return why == Obstacle::none && !is_held_up;
+    });
   }
 
  private:

@@ -65,7 +65,7 @@ class Supervisor {
   void listen();
   void step();
   void read_front();
-  [[nodiscard]] std::string reason_against_now(const Introduction& newcomer) const;
+  [[nodiscard]] Obstacle obstacle_now(const Introduction& newcomer) const;
   void admit(Newcomer newcomer);
   void refuse(Newcomer newcomer, std::string why);
   void serve_those_who_wait();
@@ -131,26 +131,34 @@ void Supervisor::listen() {
 }
 
 // Unkillable workers count as clients; workers that have just been killed do not, but for their name: they still run.
-std::string Supervisor::reason_against_now(const Introduction& newcomer) const {
+Obstacle Supervisor::obstacle_now(const Introduction& newcomer) const {
   const bool mixes = options_.mixed_tenants || sandbox_.has_sandbox();
-  std::string why = reason_against(newcomer, workers_.served(), workers_.unkillable(),
-                                   {options_.max_clients, options_.clients_per_peer, mixes});
+  const Obstacle obstacle = obstacle_for(newcomer, workers_.served(), workers_.unkillable(),
+                                         {options_.max_clients, options_.clients_per_peer, mixes});
   const bool must_be_alone = !mixes && !newcomer.client.is_query;
-  if (why.empty() && must_be_alone && workers_.others_are_ending(newcomer.grant.tenant))
-    why = "a client of another name is ending";
-  return why;
+  return must_be_alone && workers_.others_are_ending(newcomer.grant.tenant) ? Obstacle::other_names
+                                                                            : obstacle;
 }
 
 void Supervisor::read_front() {
   auto newcomer = front_.read();
   if (!newcomer) return;
-  const std::string why = reason_against_now(newcomer->introduction);
-  if (why.empty()) return admit(std::move(*newcomer));
   const Introduction& introduction = newcomer->introduction;
-  const bool waits = options_.queue_time.count() > 0 && !introduction.client.is_query && !waiting_.is_full();
+  Obstacle obstacle = obstacle_now(introduction);
+  const bool somebody_is_held_up =
+      !introduction.client.is_query &&
+      std::any_of(waiting_.all().begin(), waiting_.all().end(), [this](const WaitingList::Entry& each) {
+        return obstacle_now(each.newcomer.introduction) == Obstacle::other_names;
+      });
+  if (obstacle == Obstacle::none && somebody_is_held_up) obstacle = Obstacle::other_names;
+  if (obstacle == Obstacle::none) return admit(std::move(*newcomer));
+  const std::string why = text_of(obstacle, introduction.grant.tenant);
+  const bool may_wait = options_.queue_time.count() > 0 && !introduction.client.is_query;
+  const bool waits = may_wait && waiting_.has_place_for(introduction);
   front_.answer(*newcomer, waits ? Verdict::Answer::waits : Verdict::Answer::refused, why);
   if (!waits) return discard(std::move(newcomer->descriptors));
-  log_line("client " + introduction.peer + " " + introduction.client.name + ": waits for a place: " + why);
+  log_line("client " + introduction.peer + " " + quoted(introduction.client.name) +
+           ": waits for a place: " + why);
   waiting_.add(std::move(*newcomer), steady_clock::now() + options_.queue_time);
   statistics_.waiting = waiting_.all().size();
 }
@@ -161,23 +169,18 @@ void Supervisor::admit(Newcomer newcomer) {
   workers_.assign(std::move(newcomer));
 }
 
-// Who has come first is served first, but keeps nobody waiting for whom there is a place that it may not have itself.
 void Supervisor::serve_those_who_wait() {
   using Entry = WaitingList::Entry;
   const auto has_left = [](const Entry& each) {
     pollfd connection{each.newcomer.descriptors.front().get(), POLLRDHUP, 0};
     return ::poll(&connection, 1, 0) > 0;
   };
-  const auto has_place = [this](const Entry& each) {
-    return reason_against_now(each.newcomer.introduction).empty();
-  };
   while (auto left = waiting_.take_first(has_left)) refuse(std::move(*left), "it has left");
-  while (auto next = waiting_.take_first(has_place)) admit(std::move(*next));
+  const auto obstacle = [this](const Introduction& each) { return obstacle_now(each); };
+  while (auto next = waiting_.take_next(obstacle)) admit(std::move(*next));
   const Time now = steady_clock::now();
-  while (auto late = waiting_.take_first([&](const Entry& each) { return each.until <= now; })) {
-    std::string why = reason_against_now(late->introduction);
-    refuse(std::move(*late), why + ", for as long as clients may wait");
-  }
+  while (auto late = waiting_.take_first([&](const Entry& each) { return each.until <= now; }))
+    refuse(std::move(*late), "no place in the time that clients may wait");
   statistics_.waiting = waiting_.all().size();
 }
 
@@ -194,6 +197,8 @@ void Supervisor::handle_signals() {
   if (::read(signals_, &signal, sizeof signal) != sizeof signal) return;
   if (signal.ssi_signo == SIGTERM || signal.ssi_signo == SIGINT) stopping_ = true;
   if (signal.ssi_signo != SIGHUP) return;
+  if (options_.token_file.empty() && options_.clients_file.empty())
+    return log_line("nothing to read again: neither --token-file nor --clients-file is given");
   try {
     read_credentials();
     log_line("the clients have been read again");
@@ -202,9 +207,9 @@ void Supervisor::handle_signals() {
   }
 }
 
-// Who may connect. This process only looks for mistakes: the secrets are for the front.
+// Who may connect. This process only looks for mistakes: what it has read is for the front.
 void Supervisor::read_credentials() {
-  CredentialFiles files = CredentialFiles::open(options_);
+  CredentialFiles files = CredentialFiles::read(options_);
   static_cast<void>(Credentials(options_, files));  // finds mistakes
   front_.set_credentials(std::move(files));
 }
@@ -264,6 +269,7 @@ int Supervisor::run() {
 int run_supervisor(const Options& options) {
   ::signal(SIGPIPE, SIG_IGN);
   check_for_workers(options);
+  hide_memory();
   raise_file_limit();
   Supervisor supervisor(options);
   return supervisor.run();

@@ -36,6 +36,6 @@ enum class WorkerMessage : char {
 };
 
 // Of all messages but the options.
-inline constexpr std::size_t kMaxPacket = 1024;
+inline constexpr std::size_t kMaxPacket = 2048;
 
 }  // namespace cleave::remote::server

@@ -142,7 +142,7 @@ void Workers::read_message(Worker& worker) {
       worker.connection.close();
       spawn_retry_delay_ = kSpawnRetryDelay;
       if (worker.state == Worker::State::client) {
-        log_line("client " + worker.peer + " " + worker.name + ": connected (process " +
+        log_line("client " + worker.peer + " " + quoted(worker.name) + ": connected (process " +
                  std::to_string(worker.process) + ")");
       }
       return;
@@ -214,7 +214,7 @@ void Workers::log_and_forget(Worker& worker, int status) {
   if (worker.state == Worker::State::spare) {
     if (!stopping_) log_line("a worker could not start" + (text.empty() ? "" : ": " + text));
   } else if (worker.state != Worker::State::query) {
-    log_line("client " + worker.peer + (worker.name.empty() ? "" : " " + worker.name) + ": " +
+    log_line("client " + worker.peer + (worker.name.empty() ? "" : " " + quoted(worker.name)) + ": " +
              (text.empty() ? "its worker ended" : text));
   }
 }

@@ -75,12 +75,16 @@ void raise_file_limit() {
   ::setrlimit(RLIMIT_NOFILE, &files);
 }
 
+void hide_memory() {
+  ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  limit(RLIMIT_CORE, 0);
+}
+
 void drop_privileges(const std::string& user, rlim_t most_files) {
   if (!user.empty()) switch_user(user);
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  hide_memory();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  limit(RLIMIT_CORE, 0);
   limit(RLIMIT_NOFILE, most_files);
 }
 

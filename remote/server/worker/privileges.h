@@ -22,6 +22,9 @@ void check_cache(const std::string& user);
 // or core files. Throws OptionError as check_user() does.
 void drop_privileges(const std::string& user, rlim_t most_files = kMaxWorkerFiles);
 
+// No core file, and no look from other processes of the same user: there are secrets.
+void hide_memory();
+
 // As many descriptors as the process is permitted: for those who hold connections of many clients.
 void raise_file_limit();
 

@@ -27,8 +27,8 @@ DeviceCatalog::DeviceCatalog(const Table& cl, const std::vector<OfferedPlatform>
   for (const OfferedPlatform& platform : platforms) platforms_.push_back(describe(cl, builder_, platform));
 }
 
-std::span<const std::byte> DeviceCatalog::welcome(const Options& options, const Assignment& assignment,
-                                                  std::uint64_t features) {
+std::span<const std::byte> DeviceCatalog::welcome(const Options& options, const ClientLimits& limits,
+                                                  const Assignment& assignment, std::uint64_t features) {
   const auto platforms = builder_.CreateVector(platforms_);
   const auto load = wire::CreateLoad(builder_, assignment.clients, options.max_clients);
   const auto name = builder_.CreateString(host_name());
@@ -36,9 +36,9 @@ std::span<const std::byte> DeviceCatalog::welcome(const Options& options, const 
   welcome.add_version(assignment.client.version);
   welcome.add_features(features);
   welcome.add_platforms(platforms);
-  welcome.add_window_commands(static_cast<std::uint32_t>(options.limits.window_commands));
-  welcome.add_window_bytes(options.limits.window_bytes);
-  welcome.add_most_memory(options.limits.memory);
+  welcome.add_window_commands(static_cast<std::uint32_t>(limits.window_commands));
+  welcome.add_window_bytes(limits.window_bytes);
+  welcome.add_most_memory(limits.memory);
   welcome.add_heartbeat(static_cast<std::uint32_t>(options.heartbeat.count()));
   welcome.add_load(load);
   welcome.add_name(name);

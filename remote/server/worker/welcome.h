@@ -20,8 +20,8 @@ class DeviceCatalog {
   DeviceCatalog(const Table& cl, const std::vector<OfferedPlatform>& platforms);
 
   // The Welcome, with the features that both sides know. To be called once.
-  std::span<const std::byte> welcome(const Options& options, const Assignment& assignment,
-                                     std::uint64_t features);
+  std::span<const std::byte> welcome(const Options& options, const ClientLimits& limits,
+                                     const Assignment& assignment, std::uint64_t features);
   [[nodiscard]] bool empty() const { return platforms_.empty(); }
 
  private:

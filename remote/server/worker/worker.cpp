@@ -66,6 +66,7 @@ class Worker {
   int control_ = -1;
   int socket_ = -1;
   Assignment assignment_;
+  ClientLimits limits_;  // the client's
   const Table* cl_ = nullptr;
   std::vector<OfferedPlatform> platforms_;
   std::unique_ptr<DeviceCatalog> catalog_;
@@ -105,7 +106,10 @@ bool Worker::await_connection() {
   text.resize(static_cast<std::size_t>(got));
   socket_ = descriptors[0].release();
   if (descriptors.size() > 1) shared_ = SharedMemory::map(descriptors[1].release());
-  return decode(text, assignment_);
+  if (!decode(text, assignment_)) return false;
+  limits_ = options_.limits;
+  limits_.memory = assignment_.grant.memory.value_or(limits_.memory);
+  return true;
 }
 
 void Worker::notify_supervisor(WorkerMessage word, const std::string& text) const {
@@ -149,17 +153,15 @@ void Worker::watch_connection(Stream& stream, Outbox& outbox, ClientSession& ses
 
 // False: the client is gone.
 bool Worker::welcome(Stream& stream, std::uint64_t features) {
-  const auto text = catalog_->welcome(options_, assignment_, features);
+  const auto text = catalog_->welcome(options_, limits_, assignment_, features);
   return write_frame(stream, FrameKind::welcome, text, {}, std::chrono::seconds(kHelloSeconds));
 }
 
 void Worker::serve(Stream& stream, std::uint64_t features) {
   const std::chrono::milliseconds heartbeat(assignment_.client.heartbeat);
-  ClientLimits limits = options_.limits;
-  limits.memory = assignment_.grant.memory.value_or(limits.memory);
-  limits.silence = heartbeat.count() > 0 ? std::max(options_.timeout, 3 * heartbeat)
-                                         : std::chrono::milliseconds(std::chrono::hours(24));
-  const auto input = std::make_unique<FrameReader>(stream, limits.silence);
+  limits_.silence = heartbeat.count() > 0 ? std::max(options_.timeout, 3 * heartbeat)
+                                          : std::chrono::milliseconds(std::chrono::hours(24));
+  const auto input = std::make_unique<FrameReader>(stream, limits_.silence);
   kernel_output_.take();  // drops what drivers have printed while they were loaded
   const Duration stall_timeout = assignment_.client.is_relayed ? kRelaysStallTime : options_.timeout;
   Outbox outbox(stream, kernel_output_, stall_timeout,
@@ -167,8 +169,8 @@ void Worker::serve(Stream& stream, std::uint64_t features) {
   ObjectTable objects;
   register_platforms(platforms_, objects);
   const bool shares = (features & bit(Feature::shared_memory)) != 0;
-  BuildTrials trials(encode(options_.given), limits.build);
-  ClientSession session(*cl_, *input, outbox, objects, limits, shares ? shared_.get() : nullptr,
+  BuildTrials trials(encode(options_.given), limits_.build);
+  ClientSession session(*cl_, *input, outbox, objects, limits_, shares ? shared_.get() : nullptr,
                         trials.are_wanted() ? &trials : nullptr);
   std::thread([&] { watch_connection(stream, outbox, session); }).detach();
   // Sends what kernels print while nothing else is sent. As with watch_connection(): the worker's, and ends with the process.

@@ -2,6 +2,7 @@
 TLS, certificates that prove nothing. Every call of the client ends in time, the server forgets whom it refuses, and other
 clients are not affected."""
 
+import contextlib
 import os
 import socket
 import ssl
@@ -219,18 +220,21 @@ class Intruders(TlsTest):
         files = ["-CAfile", self.certificates.ours.path, "-cert", self.certificates.client, "-key",
                  self.certificates.client.with_suffix(".key")]
         # R asks for a handshake within the first, K for new keys.
-        for options, command in ((["-tls1_2"], "R\n"), (["-tls1_3"], "K\n"), (["-tls1_1"], "\n"), (["-tls1"], "\n")):
+        for options, command in ((["-tls1_2"], "R\n"), (["-tls1_3"], "K\n"), (["-tls1_1"], "\n"), (["-tls1"], "\n"),
+                                 (["-tls1_2", "-cipher", "AES256-GCM-SHA384"], "\n")):  # the key alone would decrypt it later
             with subprocess.Popen(
                     [require_installed("openssl", "openssl"), "s_client", "-connect", host, *options, *files],
                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as intruder:
                 # Its input stays open until it has ended: the server has to end it.
                 watchdog = threading.Timer(HANG_TIMEOUT, intruder.kill)
                 watchdog.start()
-                intruder.stdin.write(command)
-                intruder.stdin.flush()
+                with contextlib.suppress(BrokenPipeError):  # the server may have ended it already
+                    os.write(intruder.stdin.fileno(), command.encode())
                 output = intruder.stdout.read()
                 watchdog.cancel()
             self.assertNotEqual(intruder.returncode, -9, f"{options} may stay\n{output}")
+            if "-cipher" in options:
+                self.assertIn("Cipher is (NONE)", output)
         self.server.wait_until_idle()
         self.assertNoCrash(self.server)
         self.assertStillServes()

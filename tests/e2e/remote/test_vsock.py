@@ -58,7 +58,7 @@ class Vsock:
         server = self.start()
         client = self.connect(server)
         self.assertEqual(client.execute("work"), "ok", server.text())
-        self.assertIn(f": client vsock {LOOPBACK} scripted_client: connected", server.text())
+        self.assertIn(f': client vsock {LOOPBACK} "scripted_client": connected', server.text())
         client.stop()
         done = self.run_client(self.client_environment(self.client_address(server)), "random_work", "3", "1")
         self.assertEqual((done.returncode, json.loads(done.stdout)["error"]), (0, 0), f"{done}\n{server.text()}")

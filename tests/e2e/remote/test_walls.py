@@ -155,6 +155,7 @@ class Walls(RemoteTest):
             self.assertFalse(kernel.can_open(path), path)
         for process in (server.process.pid, os.getpid()):
             self.assertFalse(kernel.can_open(f"/proc/{process}/status"), process)
+            self.assertEqual(kernel.call(KILL, process, 0), -errno.ESRCH, process)
         self.assertFalse(kernel.can_open(server.log))
         self.assertTrue(kernel.can_open("/tmp/cache/pocl/of-the-seed"))
         self.assertTrue(kernel.can_open("/proc/self/status"))
@@ -163,6 +164,10 @@ class Walls(RemoteTest):
         """Nothing of the system, and no more of its own folder than it has been given."""
         for folder in ("/usr", "/etc", "/dev", "/run", "/home", "/"):
             self.assertEqual(kernel.call(OPEN, f"{folder}/cleave-was-here\0", WRITE_NEW, 0o600), -errno.EROFS, folder)
+        # In place of what another tenant has compiled.
+        for name in ("of-the-seed", "planted"):
+            self.assertGreaterEqual(kernel.call(OPEN, f"/tmp/cache/pocl/{name}\0", WRITE_NEW | os.O_TRUNC, 0o600), 0)
+        self.assertEqual([*(self.own_folder().parent).rglob("planted")], [])
         file = kernel.call(OPEN, "/tmp/cleave-large\0", WRITE_NEW, 0o600)
         self.assertGreaterEqual(file, 0)
         self.assertEqual(kernel.call(FALLOCATE, file, 0, 0, DISK // 2), 0)
@@ -197,7 +202,8 @@ class Walls(RemoteTest):
         second = self.attack(server)
         spare = {one for worker in server.workers() for one in descendants(worker)}
         wait_until(lambda: not any(is_alive(one) for one in {*inside} - spare), "its processes are alive")
-        self.assertFalse(second.can_open("/tmp/cleave-large"), "a file of the client before")
+        for left in ("/tmp/cleave-large", "/tmp/cache/pocl/planted"):
+            self.assertFalse(second.can_open(left), f"{left}: of the client before")
         # One that does not notice that its client has gone.
         worker = next(one for one in server.workers() if f"(process {one})" in server.text())
         wait_until(lambda: len(descendants(worker)) == 1, "the process that has tried its build does not end")

@@ -85,6 +85,7 @@ class RawClient {
       return nullptr;
     const auto* const welcome = verified_welcome(input->message());
     if (welcome == nullptr || welcome->refusal() != wire::Refusal::none) return welcome;
+    most_memory = welcome->most_memory();
     platform = welcome->platforms()->Get(0)->id();
     device = welcome->platforms()->Get(0)->devices()->Get(0)->id();
     return welcome;
@@ -217,6 +218,7 @@ class RawClient {
   std::string problem;
   std::unique_ptr<Stream> stream;
   std::unique_ptr<FrameReader> input;
+  std::uint64_t most_memory = 0;
   std::uint64_t platform = 0;
   std::uint64_t device = 0;
   flatbuffers::FlatBufferBuilder builder;

@@ -75,6 +75,12 @@ class ServerProcess {
     return text_;
   }
 
+  [[nodiscard]] std::size_t count_of(std::string_view text) {
+    std::size_t count = 0;
+    for (std::size_t at = log().find(text); at != std::string::npos; at = text_.find(text, at + 1)) ++count;
+    return count;
+  }
+
   // The endpoint in its log behind `words`, once it is there; one of no kind if it never is.
   Endpoint endpoint(std::string_view words = "listening on ") {
     if (!logs(words)) return {};

@@ -1,7 +1,11 @@
 // Clients with names: what each may use, and which of them are served together.
+#include <memory>
+#include <vector>
+
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "tests/e2e/server/certificates.h"
 #include "tests/e2e/server/raw_client.h"
 #include "tests/e2e/server/server_process.h"
 
@@ -44,9 +48,9 @@ TEST_F(Tenants, OfDifferentNamesAreNotServedTogetherWithoutWalls) {
   EXPECT_TRUE(server.logs("clients of different names are not served at the same time"));
   RawClient alice(endpoint);
   ASSERT_EQ(refusal(alice, "first"), "");
-  EXPECT_TRUE(server.logs("raw client (alice): connected"));
+  EXPECT_TRUE(server.logs(" (alice) \"raw client\": connected"));
   EXPECT_EQ(refusal(endpoint, "first"), "");
-  EXPECT_EQ(refusal(endpoint, "second"), "a client of another name is served");
+  EXPECT_EQ(refusal(endpoint, "second"), "a client of another name is served, or waits");
   EXPECT_EQ(refusal(endpoint, "third"), "the token is wrong or missing");
   alice.stream->shutdown();
   EXPECT_TRUE(kit::eventually([&] { return refusal(endpoint, "second").empty(); }));
@@ -70,6 +74,8 @@ TEST_F(Tenants, HaveLimitsOfTheirOwn) {
   EXPECT_EQ(refusal(endpoint, "first"), "too many sessions of alice");
   RawClient bob(endpoint);
   ASSERT_EQ(refusal(bob, "second"), "");
+  EXPECT_EQ(alice.most_memory, 1U << 20U) << "she is told what she has";
+  EXPECT_EQ(bob.most_memory, 3U << 20U);
   for (RawClient* client : {&alice, &bob}) {
     client->create_objects(2U << 20U);
     client->add({.request = 1, .queue = kQueue}, wire::CreateReadBuffer(client->builder, kBuffer, 0, 64));
@@ -97,6 +103,10 @@ TEST_F(Tenants, AreReadAgainWhenTheyHaveChanged) {
   server.signal(SIGHUP);
   ASSERT_TRUE(server.logs("who may connect is as before"));
   EXPECT_EQ(refusal(endpoint, "changed"), "");
+  const pid_t front = server.front();
+  ::kill(front, SIGKILL);
+  ASSERT_TRUE(kit::eventually([&] { return server.front() > 0 && server.front() != front; }));
+  EXPECT_EQ(refusal(endpoint, "changed"), "");
   alice.create_objects(64);
   alice.add({.request = 1, .queue = kQueue}, wire::CreateReadBuffer(alice.builder, kBuffer, 0, 64));
   alice.send();
@@ -106,14 +116,13 @@ TEST_F(Tenants, AreReadAgainWhenTheyHaveChanged) {
 TEST_F(Tenants, MistakesAreReportedAtTheStart) {
   write("[alice]\ntoken = 'first'\nweight = 'heavy'\n");
   ServerProcess server = start({});
-  EXPECT_TRUE(server.refuses(":3: weight is not understood; expected a number from 1 to 10000"))
-      << server.log();
+  EXPECT_TRUE(server.refuses(":3: not understood; expected a weight from 1 to 10000")) << server.log();
 }
 
 // Whoever waits is admitted as soon as there is a place, or refused when its time is up.
 TEST_F(Tenants, WaitForAPlace) {
   write(two_);
-  ServerProcess server = start({"--queue-time", "600", "--max-clients", "1"});
+  ServerProcess server = start({"--queue-time", "600", "--max-clients", "1", "--mixed-tenants"});
   const Endpoint endpoint = server.endpoint();
   RawClient alice(endpoint);
   ASSERT_EQ(refusal(alice, "first"), "");
@@ -133,29 +142,113 @@ TEST_F(Tenants, WaitNoLongerThanTheyMay) {
   const Endpoint endpoint = server.endpoint();
   RawClient alice(endpoint);
   ASSERT_EQ(refusal(alice, "first"), "");
-  EXPECT_EQ(refusal(endpoint, "second"),
-            "a client of another name is served, for as long as clients may wait");
+  EXPECT_EQ(refusal(endpoint, "second"), "no place in the time that clients may wait");
   EXPECT_TRUE(server.logs("refused after it has waited"));
 }
 
-// The front that has introduced them is gone.
-TEST_F(Tenants, WhoWaitsIsNotTakenForAnother) {
+// Those of the name that is served would otherwise always come first.
+TEST_F(Tenants, WhoWaitsForOtherNamesIsNotOvertaken) {
+  write(two_);
+  ServerProcess server = start({"--queue-time", "600"});
+  const Endpoint endpoint = server.endpoint();
+  RawClient alice(endpoint);
+  ASSERT_EQ(refusal(alice, "first"), "");
+  RawClient bob(endpoint);
+  ASSERT_TRUE(bob.send_hello({.token = "second"}));
+  ASSERT_TRUE(server.logs("(bob) \"raw client\": waits for a place"));
+  RawClient again(endpoint);
+  ASSERT_TRUE(again.send_hello({.token = "first"}));
+  ASSERT_TRUE(server.logs("(alice) \"raw client\": waits for a place"));
+  alice.stream->shutdown();
+  EXPECT_NE(bob.await_welcome(), nullptr);
+  bob.stream->shutdown();
+  EXPECT_NE(again.await_welcome(), nullptr);
+}
+
+TEST_F(Tenants, WhoLeavesWaitsNoMore) {
   write(two_);
   ServerProcess server = start({"--queue-time", "600", "--max-clients", "1"});
   const Endpoint endpoint = server.endpoint();
-  auto alice = std::make_unique<RawClient>(endpoint);
-  ASSERT_EQ(refusal(*alice, "first"), "");
-  RawClient waits(endpoint);
-  ASSERT_TRUE(waits.send_hello({.token = "second"}));
+  RawClient alice(endpoint);
+  ASSERT_EQ(refusal(alice, "first"), "");
+  auto leaves = std::make_unique<RawClient>(endpoint);
+  ASSERT_TRUE(leaves->send_hello({.token = "second"}));
   ASSERT_TRUE(server.logs("waits for a place"));
+  leaves.reset();
+  EXPECT_TRUE(server.logs("refused after it has waited: it has left"));
+}
+
+class TenantsWithCertificates : public CertificateTest {
+ protected:
+  void SetUp() override {
+    make_authority("authority");
+    for (const char* name : {"server", "alice", "bob"}) make_certificate(name, "authority");
+    run("printf '[alice]\\ncertificate = \"alice\"\\nsessions = 1\\n' > clients.toml && chmod 600 "
+        "clients.toml");
+  }
+  [[nodiscard]] ServerProcess start(std::vector<std::string> options) const {
+    options.insert(options.end(),
+                   {"--tls-cert", path("server.pem"), "--tls-key", path("server.key"), "--client-ca",
+                    path("authority.pem"), "--clients-file", path("clients.toml"), "--mixed-tenants"});
+    return ServerProcess(options, "tls:127.0.0.1:0");
+  }
+  [[nodiscard]] TlsFiles files(const std::string& name) const {
+    return {path("authority.pem"), path(name + ".pem"), path(name + ".key")};
+  }
+};
+
+TEST_F(TenantsWithCertificates, AreKnownByThem) {
+  ServerProcess server = start({});
+  RawClient alice(server.endpoint(), files("alice"));
+  EXPECT_TRUE(alice.begin());
+  EXPECT_TRUE(server.logs(" (alice) \"raw client\": connected"));
+  RawClient bob(server.endpoint(), files("bob"));
+  ASSERT_TRUE(bob.send_hello());
+  EXPECT_EQ(bob.await_welcome()->refusal(), wire::Refusal::token) << "the file does not name him";
+}
+
+// Its connection to the supervisor is the front's.
+TEST_F(TenantsWithCertificates, WhoLeavesWaitsNoMore) {
+  ServerProcess server = start({"--queue-time", "600"});
+  RawClient alice(server.endpoint(), files("alice"));
+  ASSERT_TRUE(alice.begin());
+  RawClient again(server.endpoint(), files("alice"));
+  ASSERT_TRUE(again.send_hello());
+  ASSERT_TRUE(server.logs("waits for a place: too many sessions of alice"));
+  again.stream->shutdown();
+  EXPECT_TRUE(server.logs("refused after it has waited: it has left"));
+}
+
+// The front that has introduced it is gone, and the next one counts from 1 again.
+TEST_F(Tenants, WhoWaitsIsNotTakenForAnother) {
+  write("[alice]\ntoken = 'first'\nsessions = 1\n[bob]\ntoken = 'second'\nsessions = 1\n");
+  ServerProcess server = start({"--queue-time", "600", "--max-clients", "8", "--mixed-tenants"});
+  const Endpoint endpoint = server.endpoint();
+  RawClient alice(endpoint);
+  ASSERT_EQ(refusal(alice, "first"), "");
+  RawClient bob(endpoint);
+  ASSERT_EQ(refusal(bob, "second"), "");
+  RawClient third(endpoint);  // of the first front
+  ASSERT_TRUE(third.send_hello({.token = "first"}));
+  ASSERT_TRUE(server.logs("(alice) \"raw client\": waits for a place"));
   const pid_t front = server.front();
   ::kill(front, SIGKILL);
   ASSERT_TRUE(kit::eventually([&] { return server.front() > 0 && server.front() != front; }));
-  EXPECT_EQ(refusal(endpoint, "first"), "too many clients") << "the other one still waits";
-  alice->stream->shutdown();
-  const auto* const welcome = waits.await_welcome();
-  ASSERT_NE(welcome, nullptr);
-  EXPECT_EQ(welcome->refusal(), wire::Refusal::none);
+  std::vector<std::unique_ptr<RawClient>> others;  // of the second one, with the third's number among theirs
+  for (int i = 0; i < 3; ++i) {
+    others.push_back(std::make_unique<RawClient>(endpoint));
+    ASSERT_TRUE(others.back()->send_hello({.token = "second"}));
+  }
+  ASSERT_TRUE(
+      kit::eventually([&] { return server.count_of("(bob) \"raw client\": waits for a place") == 3; }));
+  third.stream->shutdown();  // which is answered to nobody
+  bob.stream->shutdown();
+  for (const auto& each : others) {
+    const auto* const welcome = each->await_welcome();
+    ASSERT_NE(welcome, nullptr);
+    EXPECT_EQ(welcome->refusal(), wire::Refusal::none);
+    each->stream->shutdown();
+  }
 }
 
 }  // namespace
