@@ -73,6 +73,7 @@ void charge_caps(const View& state, std::uint32_t slot, Ns from, Ns until, Toler
     if (p.borrows != 0 && !is_wanted) continue;
     p.paid_at =
         std::max(p.paid_at, from - time_to_pay(tolerance.late, p.cap)) + time_to_pay(until - from, p.cap);
+    p.paid_at = std::min(p.paid_at, until + kLongestPause);
     const Ns most = time_to_pay(tolerance.burst, p.cap) - tolerance.burst;
     if (p.paid_at - until >= most) p.throttled = 1;
   }

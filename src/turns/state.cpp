@@ -35,7 +35,7 @@ void sanitize(Participant& p, const Header& header, Ns now) {
   p.cap = std::min(p.cap, kWholeDevice);
   p.borrows = p.borrows != 0 ? 1 : 0;
   p.throttled = p.throttled != 0 ? 1 : 0;
-  p.paid_at = std::clamp<Ns>(p.paid_at, 0, now + kMaxSpread);
+  p.paid_at = std::clamp<Ns>(p.paid_at, 0, now + kLongestPause);
   for (Ns* const time : {&p.waited, &p.longest_wait, &p.longest_before, &p.capped, &p.imposed})
     *time = std::clamp<Ns>(*time, 0, std::numeric_limits<Ns>::max() / 2);
 }

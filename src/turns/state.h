@@ -99,6 +99,9 @@ struct View {
 // weight do not overflow.
 inline constexpr std::int64_t kMaxSpread = std::int64_t{1} << 42;
 
+// Nobody waits longer than that for its cap: what it owes beyond is forgiven.
+inline constexpr Ns kLongestPause = 60'000'000'000;
+
 // Replaces everything that cannot be by something that can: indices beyond the array, unknown classes, weights of 0, times in
 // the future, and virtual times too far from those of their class.
 void sanitize(View state, Ns now);
