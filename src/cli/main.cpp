@@ -85,6 +85,12 @@ CLI::App& add_run(CLI::App& app, RunRequest& request) {
                      "Its share of a device that other programs use too: 100 is usual");
   add_setting_option(run, request, "--priority", "CLEAVE_PRIORITY", "CLASS",
                      "high, normal or background, for its turns on such a device");
+  add_setting_option(run, request, "--tenant", "CLEAVE_TENANT", "NAME",
+                     "Whose shares and limits it has part in, or cgroup: of its control group");
+  add_setting_option(run, request, "--cap", "CLEAVE_CAP", "SHARE",
+                     "At most so much of a device's time, such as 30% or 30%,borrow");
+  add_setting_option(run, request, "--memory-limit", "CLEAVE_MEMORY_LIMIT", "SIZE",
+                     "At most so much memory of a device, such as 512M or 2G");
   add_setting_option(run, request, "--wait", "CLEAVE_WAIT", "MODE", "auto, native or sleeping");
   add_setting_option(
       run, request, "--remote", "CLEAVE_REMOTE", "ADDRESS[,...]",

@@ -92,6 +92,14 @@ std::string json_of(const CostFigures& cost) {
 }
 
 std::string json_of(const TurnFigures& figures) {
+  base::JsonList waited_for;
+  for (const WaitCauseFigures& cause : figures.waited_for) {
+    waited_for.add_json(base::JsonObject()
+                            .add("tenant", cause.tenant)
+                            .add("pid", cause.pid)
+                            .add("waited_ns", cause.waited.count())
+                            .text());
+  }
   return base::JsonObject()
       .add("device", figures.device)
       .add("file", figures.file)
@@ -101,6 +109,8 @@ std::string json_of(const TurnFigures& figures) {
       .add("turns", figures.turns)
       .add("waited_ns", figures.waited.count())
       .add("longest_wait_ns", figures.longest_wait.count())
+      .add("capped_ns", figures.capped.count())
+      .add_json("waited_for", waited_for.text())
       .add("held_ns", figures.held.count())
       .add("stalls", figures.stalls)
       .add_json("outsiders", figures.outsiders ? "true" : "false")
@@ -113,6 +123,29 @@ std::string json_of(const TurnsSummary& turns) {
   base::JsonObject exempt;
   for (const auto& [reason, launches] : turns.exempt) exempt.add(reason, launches);
   return base::JsonObject().add_json("devices", devices.text()).add_json("exempt", exempt.text()).text();
+}
+
+std::string json_of(const MemoryFigures& figures) {
+  return base::JsonObject()
+      .add("device", figures.device)
+      .add("bytes", figures.bytes)
+      .add("peak_bytes", figures.peak)
+      .add("limit_bytes", figures.limit)
+      .add("refused", figures.refused)
+      .text();
+}
+
+// A line for each device on which memory was refused.
+std::string text_of(const std::vector<MemoryFigures>& memory) {
+  std::string text;
+  for (const MemoryFigures& figures : memory) {
+    if (figures.refused == 0) continue;
+    text += formatted("cleave: %s: %" PRIu64 " allocation%s beyond the memory limit of %" PRIu64
+                      " bytes refused, %" PRIu64 " bytes at most in use\n",
+                      figures.device.c_str(), figures.refused, figures.refused == 1 ? "" : "s", figures.limit,
+                      figures.peak);
+  }
+  return text;
 }
 
 // A line for each device that was shared, or that should have been.
@@ -164,7 +197,7 @@ std::string as_text(const std::vector<Counters::Named>& kernels, const SummaryCo
                       summary_context.waits.sleeping == 1 ? "" : "s",
                       base::as_text(summary_context.waits.slept).c_str());
   }
-  return text + text_of(summary_context.turns);
+  return text + text_of(summary_context.turns) + text_of(summary_context.memory);
 }
 
 std::string as_json(const std::vector<Counters::Named>& kernels, const SummaryContext& summary_context) {
@@ -198,6 +231,10 @@ std::string as_json(const std::vector<Counters::Named>& kernels, const SummaryCo
   for (const CostFigures& cost : summary_context.costs) costs.add_json(json_of(cost));
   if (!summary_context.costs.empty()) object.add_json("learnt", costs.text());
   object.add_json("turns", json_of(summary_context.turns));
+  object.add("tenant", summary_context.tenant);
+  base::JsonList memory;
+  for (const MemoryFigures& figures : summary_context.memory) memory.add_json(json_of(figures));
+  object.add_json("memory", memory.text());
   return object.text() + "\n";
 }
 

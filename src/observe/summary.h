@@ -34,6 +34,13 @@ struct CostFigures {
   std::uint64_t measured = 0;  // launches
 };
 
+// For whom a process has waited.
+struct WaitCauseFigures {
+  std::string tenant;  // empty: none
+  unsigned pid = 0;    // 0: of several processes
+  base::Nanoseconds waited{0};
+};
+
 // What the process has had of the turns on one device.
 struct TurnFigures {
   std::string device;          // its name
@@ -46,7 +53,9 @@ struct TurnFigures {
   base::Nanoseconds waited{0};
   base::Nanoseconds longest_wait{0};
   base::Nanoseconds held{0};
-  bool outsiders = false;  // processes that are not under Cleave use the device, too
+  bool outsiders = false;       // processes that are not under Cleave use the device, too
+  base::Nanoseconds capped{0};  // of `waited`, for its own cap
+  std::vector<WaitCauseFigures> waited_for{};
 };
 
 struct TurnsSummary {
@@ -55,12 +64,23 @@ struct TurnsSummary {
   std::vector<std::pair<const char*, std::uint64_t>> exempt;
 };
 
+// The memory of the process's objects on one device, where it is counted.
+struct MemoryFigures {
+  std::string device;
+  std::uint64_t bytes = 0;
+  std::uint64_t peak = 0;
+  std::uint64_t limit = 0;    // 0: none
+  std::uint64_t refused = 0;  // objects that were not created because of it
+};
+
 // Everything a summary needs beside the counters.
 struct SummaryContext {
   unsigned vms = 1;
   NeighbourFigures neighbours;
   WaitFigures waits;
   TurnsSummary turns;
+  std::string tenant;  // empty: none
+  std::vector<MemoryFigures> memory;
   std::vector<CostFigures> costs;
   std::string policy;                                      // as the user would write it
   std::array<const char*, kUnsplitReasonCount> reasons{};  // what has the same name is counted together
