@@ -14,16 +14,16 @@
 #include <sys/stat.h>
 
 #include "base/number.h"
+#include "base/share.h"
 #include "base/toml_file.h"
 #include "remote/protocol/limits.h"
-#include "remote/server/front/greeting.h"
+#include "remote/server/front/printable.h"
 
 namespace cleave::remote::server {
 namespace {
 
 constexpr std::size_t kMaxFileSize = std::size_t{1} << 20U;
 constexpr std::size_t kMaxClients = 10'000;
-constexpr std::size_t kMaxTenant = 64;
 constexpr std::uint64_t kMaxWeight = 10'000;
 constexpr std::uint64_t kMaxSessions = 10'000;
 // Of the names of those whose certificates no entry names.
@@ -132,10 +132,14 @@ std::string set_value(const base::TomlValue& value, Grant& grant, std::string& t
   if (key == "sessions")
     return set_number(grant.sessions, text, kMaxSessions) ? "" : "sessions from 1 to 10000";
   if (key == "weight") return set_number(grant.weight, text, kMaxWeight) ? "" : "a weight from 1 to 10000";
+  if (key == "cap") {
+    grant.cap = value.is_text ? base::parse_cap(text) : std::nullopt;
+    return grant.cap ? "" : "a cap of device time, such as \"30%\" or \"30%,borrow\"";
+  }
   if (key == "priority")
     return value.is_text && set_priority(grant.priority, text) ? ""
                                                                : "the priority high, normal or background";
-  return "token, certificate, memory, sessions, weight or priority";
+  return "token, certificate, memory, sessions, weight, cap or priority";
 }
 
 }  // namespace
@@ -166,10 +170,9 @@ void Credentials::read_clients(const std::string& path, const std::string& text)
     if (value.path.size() != 2)
       throw OptionError(where + "expected a table for each client, such as [alice], with its token in it");
     const std::string& name = value.path[0];
-    if (name.empty() || name.size() > kMaxTenant || printable(name) != name ||
-        name.starts_with(kCertificatePrefix))
-      throw OptionError(where +
-                        "a client's name has 1 to 64 printable characters, and no \"certificate:\" in front");
+    if (!base::is_tenant_name(name) || name.starts_with(kCertificatePrefix))
+      throw OptionError(where + "a client's name has 1 to " + std::to_string(base::kMaxTenantName) +
+                        " letters, digits and ._-:@/, and no \"certificate:\" in front");
     const auto [place, is_new] = places.emplace(name, clients_.size());
     if (is_new) clients_.emplace_back().grant.tenant = name;
     if (clients_.size() > kMaxClients) throw OptionError(where + "more than 10000 clients");

@@ -9,6 +9,7 @@
 
 #include "remote/protocol/features.h"
 #include "remote/protocol/verify.h"
+#include "remote/server/front/printable.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -44,13 +45,6 @@ const wire::Hello* next_hello(FrameReader& input, Time until, std::string& why) 
 }
 
 }  // namespace
-
-std::string printable(std::string text) {
-  text.resize(std::min(text.size(), kMaxName));
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
-  std::replace_if(text.begin(), text.end(), is_control, '?');
-  return text;
-}
 
 std::optional<Greeted> read_hello(Stream& stream, const Credentials& credentials,
                                   const std::string& certificate, Time until, std::string& why) {

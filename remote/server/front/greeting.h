@@ -14,9 +14,6 @@
 
 namespace cleave::remote::server {
 
-// A name as it may go into logs: without control characters, and not too long.
-std::string printable(std::string text);
-
 struct Greeted {
   ClientInfo client;
   Grant grant;

@@ -5,19 +5,25 @@
 #include <optional>
 #include <string>
 
+#include "base/configuration.h"
 #include "base/settings.h"
 
 namespace cleave::remote::server {
 
 // What is not set is as the server's options, and the settings that it was started with, say for everybody.
 struct Grant {
-  std::string tenant;                     // printable; empty: the client has no name that it could prove
-  std::optional<std::uint64_t> memory{};  // bytes of all that the client has kept
-  unsigned sessions = 0;                  // at a time, of all clients with this name; 0: not limited
-  unsigned weight = 0;  // of each session among those that share a device in turns; 0: not set
+  std::string tenant;  // printable; empty: the client has no name that it could prove
+  std::optional<std::uint64_t>
+      memory{};                    // bytes: of a session, and on each device of all sessions with this name
+  unsigned sessions = 0;           // at a time, of all clients with this name; 0: not limited
+  unsigned weight = 0;             // of all sessions together in turns; 0: not set
+  std::optional<base::Cap> cap{};  // of all sessions together, of each device's time
   std::optional<base::TurnPriority> priority{};
 
   bool operator==(const Grant&) const = default;
 };
+
+// The settings of the splitter that serves the client: the grant's in place of the environment's. May throw std::bad_alloc.
+base::Environment environment_for(const Grant& grant, base::Environment otherwise);
 
 }  // namespace cleave::remote::server

@@ -36,17 +36,23 @@ bool read(std::istream& stream, ClientInfo& client, std::size_t most) {
 void write(std::ostream& stream, const Grant& grant) {
   write_text(stream, grant.tenant);
   stream << grant.memory.has_value() << ' ' << grant.memory.value_or(0) << ' ' << grant.sessions << ' '
-         << grant.weight << ' ' << (grant.priority ? static_cast<int>(*grant.priority) : -1);
+         << grant.weight << ' ' << grant.cap.has_value() << ' ' << grant.cap.value_or(base::Cap{}).permille
+         << ' ' << grant.cap.value_or(base::Cap{}).borrow << ' '
+         << (grant.priority ? static_cast<int>(*grant.priority) : -1);
 }
 
 bool read(std::istream& stream, Grant& grant, std::size_t most) {
   bool has_memory = false;
   std::uint64_t memory = 0;
+  bool has_cap = false;
+  base::Cap cap;
   int priority = -1;
   if (!read_text(stream, grant.tenant, most) ||
-      !(stream >> has_memory >> memory >> grant.sessions >> grant.weight >> priority))
+      !(stream >> has_memory >> memory >> grant.sessions >> grant.weight >> has_cap >> cap.permille >>
+        cap.borrow >> priority))
     return false;
   if (priority > static_cast<int>(base::TurnPriority::background)) return false;
+  grant.cap = has_cap ? std::optional(cap) : std::nullopt;
   grant.memory = has_memory ? std::optional(memory) : std::nullopt;
   grant.priority = priority < 0 ? std::nullopt : std::optional(static_cast<base::TurnPriority>(priority));
   return true;

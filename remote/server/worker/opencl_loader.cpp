@@ -23,9 +23,13 @@ const Table* load_opencl(const std::string& library, std::string& problem) {
 #undef CL_FUNCTION
   opencl::fill_missing_functions(loader);
   serialise_where_needed(loader);
-  const Table* const table =
-      interpose::install(loader, {"server", library}, base::load(base::process_environment()));
-  return table != nullptr ? table : &loader;
+  return &loader;
+}
+
+const Table& split_launches(const Table& loader, const std::string& library, const Grant& grant) {
+  const base::Environment environment = environment_for(grant, base::process_environment());
+  const Table* const table = interpose::install(loader, {"server", library}, base::load(environment));
+  return table != nullptr ? *table : loader;
 }
 
 }  // namespace cleave::remote::server

@@ -1,13 +1,18 @@
-// The OpenCL implementation that the server uses: the system's loader with Cleave's splitter on top.
+// The OpenCL implementation that the server uses: the system's loader, and on top of it Cleave's splitter.
 #pragma once
 
 #include <string>
 
 #include "base/opencl.h"
+#include "remote/server/session/grant.h"
 
 namespace cleave::remote::server {
 
-// Null: `problem` says why. To be called once; the table is never destroyed.
+// The loader itself. Null: `problem` says why. To be called once; the table is never destroyed.
 const Table* load_opencl(const std::string& library, std::string& problem);
+
+// Puts the splitter on top, with the settings of this process and what the client is granted. To be called once; the table is never
+// destroyed.
+const Table& split_launches(const Table& loader, const std::string& library, const Grant& grant);
 
 }  // namespace cleave::remote::server

@@ -109,6 +109,8 @@ bool Worker::await_connection() {
   if (!decode(text, assignment_)) return false;
   limits_ = options_.limits;
   limits_.memory = assignment_.grant.memory.value_or(limits_.memory);
+  // Not before: its settings are the client's. Handles stay the driver's.
+  cl_ = &split_launches(*cl_, options_.opencl, assignment_.grant);
   return true;
 }
 

@@ -1,4 +1,5 @@
 // Clients with names: what each may use, and which of them are served together.
+#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -14,6 +15,10 @@ namespace {
 
 class Tenants : public testing::Test {
  protected:
+  // What sessions book is in a file of the registry.
+  Tenants() { ::setenv("CLEAVE_REGISTRY", folder_.path().c_str(), 1); }
+  ~Tenants() override { ::unsetenv("CLEAVE_REGISTRY"); }
+
   void write(const std::string& text) {
     folder_.write("clients.toml", text);
     ASSERT_EQ(::chmod(path_.c_str(), 0600), 0);
@@ -83,6 +88,27 @@ TEST_F(Tenants, HaveLimitsOfTheirOwn) {
   }
   EXPECT_NE(alice.error_of(1), CL_SUCCESS) << "there is no such buffer";
   EXPECT_EQ(bob.error_of(1), CL_SUCCESS);
+}
+
+TEST_F(Tenants, ShareTheirMemoryAmongTheirSessions) {
+  write("[alice]\ntoken = 'first'\nmemory = '3M'\n[bob]\ntoken = 'second'\nmemory = '3M'\n");
+  ServerProcess server = start({"--mixed-tenants"});
+  const Endpoint endpoint = server.endpoint();
+  const auto allocate = [](RawClient& client) {
+    client.create_objects(2U << 20U);
+    client.add({.request = 1, .queue = kQueue}, wire::CreateReadBuffer(client.builder, kBuffer, 0, 64));
+    client.send();
+    return client.error_of(1);
+  };
+  RawClient one(endpoint);
+  ASSERT_EQ(refusal(one, "first"), "");
+  EXPECT_EQ(allocate(one), CL_SUCCESS);
+  RawClient two(endpoint);
+  ASSERT_EQ(refusal(two, "first"), "");
+  EXPECT_NE(allocate(two), CL_SUCCESS);
+  RawClient bob(endpoint);
+  ASSERT_EQ(refusal(bob, "second"), "");
+  EXPECT_EQ(allocate(bob), CL_SUCCESS) << "his own";
 }
 
 TEST_F(Tenants, AreReadAgainWhenTheyHaveChanged) {
@@ -235,12 +261,12 @@ TEST_F(Tenants, WhoWaitsIsNotTakenForAnother) {
   ::kill(front, SIGKILL);
   ASSERT_TRUE(kit::eventually([&] { return server.front() > 0 && server.front() != front; }));
   std::vector<std::unique_ptr<RawClient>> others;  // of the second one, with the third's number among theirs
-  for (int i = 0; i < 3; ++i) {
+  for (std::size_t i = 1; i <= 3; ++i) {
     others.push_back(std::make_unique<RawClient>(endpoint));
     ASSERT_TRUE(others.back()->send_hello({.token = "second"}));
+    ASSERT_TRUE(
+        kit::eventually([&] { return server.count_of("(bob) \"raw client\": waits for a place") == i; }));
   }
-  ASSERT_TRUE(
-      kit::eventually([&] { return server.count_of("(bob) \"raw client\": waits for a place") == 3; }));
   third.stream->shutdown();  // which is answered to nobody
   bob.stream->shutdown();
   for (const auto& each : others) {

@@ -18,6 +18,7 @@
 #include "remote/protocol/limits.h"
 #include "remote/server/front/arrivals.h"
 #include "remote/server/front/greeting.h"
+#include "remote/server/front/printable.h"
 #include "remote/server/front/relay.h"
 #include "remote/server/supervisor/front_messages.h"
 #include "remote/transport/stream.h"

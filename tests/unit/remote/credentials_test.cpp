@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "base/configuration.h"
 #include "remote/server/supervisor/places.h"
 #include "tests/kit/temporary_folder.h"
 
@@ -66,13 +67,14 @@ TEST_F(CredentialsTest, TokensAreReadFromAPrivateFile) {
 TEST_F(CredentialsTest, ClientHasItsNameAndLimits) {
   options_.tls.authority = "ca.pem";
   set_clients(
-      "[alice]\ntoken = 'first'\nmemory = '2G'\nsessions = 3\nweight = 200\npriority = 'high'\n"
-      "[bob]\ncertificate = 'bob.example'\n[\"c d\"]\ntoken = 'third'\ncertificate = 'carol.example'\n");
+      "[alice]\ntoken = 'first'\nmemory = '2G'\nsessions = 3\nweight = 200\ncap = '30%,borrow'\npriority = "
+      "'high'\n"
+      "[bob]\ncertificate = 'bob.example'\n[\"c@d\"]\ntoken = 'third'\ncertificate = 'carol.example'\n");
   const Credentials known = read();
-  EXPECT_EQ(known.find("first", ""),
-            (Grant{"alice", std::uint64_t{2} << 30U, 3, 200, base::TurnPriority::high}));
+  EXPECT_EQ(known.find("first", ""), (Grant{"alice", std::uint64_t{2} << 30U, 3, 200, base::Cap{300, true},
+                                            base::TurnPriority::high}));
   EXPECT_EQ(known.find("", "bob.example"), Grant{.tenant = "bob"});
-  EXPECT_EQ(known.find("third", "carol.example"), Grant{.tenant = "c d"});
+  EXPECT_EQ(known.find("third", "carol.example"), Grant{.tenant = "c@d"});
   EXPECT_FALSE(known.find("", ""));
   EXPECT_FALSE(known.find("third", "")) << "it must prove both";
   EXPECT_FALSE(known.find("third", "mallory.example"));
@@ -108,19 +110,22 @@ TEST_F(CredentialsTest, MistakesNameTheLineButNoSecret) {
   set_clients("[alice]\ntoken = 'secret'\nmemory = 'much'\n");
   EXPECT_EQ(problem(), line(3) + "not understood; expected memory in bytes, such as \"4G\"");
   set_clients("[alice]\ntoken = 'secret'\nwieght = 3\n");
-  EXPECT_EQ(problem(),
-            line(3) + "not understood; expected token, certificate, memory, sessions, weight or priority");
+  EXPECT_EQ(
+      problem(),
+      line(3) + "not understood; expected token, certificate, memory, sessions, weight, cap or priority");
   set_clients("token = 'secret'\n");
   EXPECT_EQ(problem(), line(1) + "expected a table for each client, such as [alice], with its token in it");
-  for (const char* wrong :
-       {"weight = 0", "weight = 10001", "sessions = 0", "priority = 'urgent'", "token = ''"}) {
+  for (const char* wrong : {"weight = 0", "weight = 10001", "sessions = 0", "priority = 'urgent'",
+                            "token = ''", "cap = '0%'", "cap = 30"}) {
     set_clients("[alice]\n" + std::string(wrong) + "\n");
     EXPECT_TRUE(problem().starts_with(line(2))) << problem();
   }
   set_clients("[alice]\ntoken = 'first'\n[bob]\n");
   EXPECT_EQ(problem(), line(3) + "a table without a token or a certificate");
-  set_clients("['certificate:alice']\ntoken = 'first'\n");
-  EXPECT_TRUE(problem().starts_with(line(2))) << problem();
+  for (const char* name : {"certificate:alice", "a b", ""}) {
+    set_clients("['" + std::string(name) + "']\ntoken = 'first'\n");
+    EXPECT_TRUE(problem().starts_with(line(2) + "a client's name has")) << problem();
+  }
   for (const char* broken :
        {"[alice]\ntoken = 'the secret\n", "[alice]\nthe secret = 1\n", "[alice]\nthe-secret = 1\n"}) {
     set_clients(broken);
@@ -169,6 +174,27 @@ TEST_F(CredentialsTest, ManyClientsTakeNoTime) {
   EXPECT_EQ(read().find("t9999", "")->tenant, "c9999");
   set_clients(text + "[more]\ntoken = 'more'\n");
   EXPECT_NE(problem().find("more than 10000 clients"), std::string::npos);
+}
+
+TEST(Grant, IsTheSettingsOfTheClientsSplitter) {
+  const base::Environment server = [](const char* name) -> const char* {
+    if (std::string_view(name) == "CLEAVE_WEIGHT") return "7";
+    if (std::string_view(name) == "CLEAVE_TENANT") return "the-servers";
+    return std::string_view(name) == "CLEAVE_ALPHA" ? "3" : nullptr;
+  };
+  const base::Settings all = base::load(environment_for({"alice", 1U << 20U, 3, 200, base::Cap{305, true},
+                                                         base::TurnPriority::background},
+                                                        server))
+                                 .settings;
+  EXPECT_EQ(all.limits.tenant, "alice");
+  EXPECT_EQ(all.limits.memory, 1U << 20U);
+  EXPECT_EQ(all.limits.cap, (base::Cap{305, true}));
+  EXPECT_EQ(all.turns.weight, 200U);
+  EXPECT_EQ(all.turns.priority, base::TurnPriority::background);
+  const base::Settings none = base::load(environment_for({.tenant = "certificate: \n"}, server)).settings;
+  EXPECT_EQ(none.limits.tenant, "") << "it is no name, and not the server's either";
+  EXPECT_EQ(none.turns.weight, 7U);
+  EXPECT_EQ(none.limits.memory, 0U);
 }
 
 Introduction introduction(std::string peer, Grant grant = {}, bool is_query = false) {

@@ -271,7 +271,7 @@ TEST(ServerOptions, SizesHaveUnits) {
 
 TEST(Control, TextRoundTrips) {
   const ClientInfo client{"a name 5 \xc3\xa9", 3, UINT64_MAX, 4'000'000'000, true, true};
-  const Grant grant{"a b", 0, 3, 200, base::TurnPriority::background};
+  const Grant grant{"a b", 0, 3, 200, base::Cap{125, true}, base::TurnPriority::background};
   Assignment assignment;
   ASSERT_TRUE(decode(encode(Assignment{client, grant, 12}), assignment));
   EXPECT_EQ(assignment.clients, 12U);
