@@ -45,7 +45,10 @@ class MetricsTest(LimitsTest):
     def setUp(self):
         super().setUp()
         self.address = f"127.0.0.1:{free_port()}"
-        self.exporter = subprocess.Popen([str(CLEAVE), "top", "--metrics", f"tcp:{self.address}"], env=self.settings(),
+        library = self.own_folder() / "libnvidia-ml.so.1"
+        library.symlink_to((OPTIONS.programs / "fake_nvml.so").resolve())
+        self.exporter = subprocess.Popen([str(CLEAVE), "top", "--metrics", f"tcp:{self.address}"],
+                                         env=self.settings(LD_LIBRARY_PATH=library.parent),
                                          stderr=subprocess.PIPE, text=True)
         self.addCleanup(self.end_exporter)
         line = self.exporter.stderr.readline()
@@ -75,6 +78,8 @@ class MetricsTest(LimitsTest):
         self.assertGreater(len(asked), 8)
         self.assertEqual(asked - explained, set())
         self.assertEqual(get(f"http://{self.address}/healthz"), "ok\n")
+        self.assertEqual(re.findall(r"(?m)^(cleave_device_energy.*)$", page),
+                         ['cleave_device_energy_joules_total{device="NVIDIA Test GPU",uuid="GPU-0123"} 1234.5'])
 
     def test_a_tenants_device_time_does_not_fall_when_its_processes_end(self):
         def used():
