@@ -205,6 +205,9 @@ bool SharedFile::read_state(State& state, Ns now) const {
   const std::uint32_t slots = std::min<std::uint32_t>(state.header.slots, kMaxParticipants);
   if (!read_at(file_.get(), state.participants.data(), slots * sizeof(Participant), offset_of(0)))
     return false;
+  const std::uint32_t tenants = std::min<std::uint32_t>(state.header.tenants, kMaxTenants);
+  if (tenants != 0 && !read_at(file_.get(), state.totals.data(), tenants * sizeof(TenantTotals), kTotals))
+    return false;
   sanitize(state.view(), now);
   return true;
 }
@@ -266,6 +269,11 @@ bool SharedFile::commit() {
   for (std::uint32_t slot = 0; slot < slots; ++slot) {
     if (after_.participants[slot] == before_.participants[slot]) continue;
     written &= write_at(file_.get(), &after_.participants[slot], sizeof(Participant), offset_of(slot));
+  }
+  for (std::uint32_t i = 0; i < after_.header.tenants; ++i) {
+    if (i < before_.header.tenants && after_.totals[i] == before_.totals[i]) continue;
+    written &=
+        write_at(file_.get(), &after_.totals[i], sizeof(TenantTotals), kTotals + i * sizeof(TenantTotals));
   }
   // Last: it says who holds the device.
   if (after_.header != before_.header) written &= write_at(file_.get(), &after_.header, sizeof(Header), 0);

@@ -31,7 +31,8 @@ inline constexpr std::uint32_t kFileVersion = 3;
 struct State {
   Header header;
   std::array<Participant, kMaxParticipants> participants;
-  View view() { return {header, participants}; }
+  std::array<TenantTotals, kMaxTenants> totals;
+  View view() { return {header, participants, totals}; }
 };
 
 [[nodiscard]] Ns monotonic_now();
@@ -41,7 +42,9 @@ class SharedFile final : public Liveness {
   // Where the bytes for locks are, far behind the end of the file: those of steps, and one for each slot.
   static constexpr std::int64_t kLocks = 1 << 20;
   static constexpr std::int64_t kSlotLocks = 1 << 21;
-  static constexpr std::size_t kSize = sizeof(Header) + kMaxParticipants * sizeof(Participant);
+  static constexpr std::size_t kSize =
+      sizeof(Header) + kMaxParticipants * sizeof(Participant) + kMaxTenants * sizeof(TenantTotals);
+  static constexpr std::size_t kTotals = sizeof(Header) + kMaxParticipants * sizeof(Participant);
 
   // Opens the file, or makes it and the folder. If that is not possible, null, and `problem` says why in one line. A new
   // file may be written by those who may write the folder.
