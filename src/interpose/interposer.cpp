@@ -98,6 +98,7 @@ bool Interposer::begin() noexcept {
 }
 
 void Interposer::end() noexcept {
+  owner.report_unreported_mistakes();
   write_summary();
   turns.leave();
   feeder.end();

@@ -29,6 +29,14 @@ class SplitOwner {
     return (known == State::unknown ? determine() : known) != State::another;
   }
 
+  // Reports problems and notices of the configuration if that has not been done, and if this interposer splits.
+  void report_mistakes() noexcept {
+    if (!configuration_.problems.empty() || !configuration_.notices.empty()) is_this();
+  }
+
+  // At the process's exit, when the loader below may be gone: as report_mistakes(), if nothing is known of another.
+  void report_unreported_mistakes() noexcept;
+
   // Whether begin() has succeeded: one load.
   [[nodiscard]] bool has_begun() const { return state_.load(std::memory_order_acquire) == State::begun; }
 
@@ -47,6 +55,7 @@ class SplitOwner {
  private:
   enum class State : std::uint8_t { unknown, another, this_one, begun };
   State determine() noexcept;
+  void report() const noexcept;
 
   const Table& next_;
   const base::Configuration& configuration_;
