@@ -6,6 +6,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -26,14 +27,21 @@ constexpr int usage_error = 2;
 
 using Arguments = std::vector<std::string>;
 
-// The command line, split where the program of `cleave run` begins; the rest is the program's.
+// The command line, split where the program of `cleave run` or `cleave doctor --run` begins; the rest is the program's.
 struct CommandLine {
   Arguments ours;
   Arguments program;
 };
 
-CommandLine split_at_program(const Arguments& arguments, const CLI::App& run) {
-  if (arguments.empty() || arguments[0] != run.get_name()) return {arguments, {}};
+bool runs_program(const Arguments& arguments) {
+  if (arguments.empty()) return false;
+  return arguments[0] == "run" || (arguments[0] == "doctor" &&
+                                   std::find(arguments.begin(), arguments.end(), "--run") != arguments.end());
+}
+
+CommandLine split_at_program(const Arguments& arguments, const CLI::App& app) {
+  if (!runs_program(arguments)) return {arguments, {}};
+  const CLI::App& run = *app.get_subcommand(arguments[0]);
   auto at = arguments.begin() + 1;
   while (at != arguments.end() && *at != "--" && at->starts_with('-')) {
     const CLI::Option* option = run.get_option_no_throw(*at);
@@ -71,7 +79,7 @@ void add_setting_option(CLI::App& run, RunRequest& request, const char* name, co
 // The program may change its working directory before it first uses OpenCL.
 std::string absolute(const std::string& path) { return std::filesystem::absolute(path).string(); }
 
-CLI::App& add_run(CLI::App& app, RunRequest& request) {
+void add_run(CLI::App& app, RunRequest& request) {
   CLI::App& run = *app.add_subcommand("run", "Run a program with its kernel launches split");
   run.formatter(std::make_shared<RunHelp>());
   add_setting_option(run, request, "--vms", "CLEAVE_VMS", "N",
@@ -115,12 +123,15 @@ CLI::App& add_run(CLI::App& app, RunRequest& request) {
   run.footer(
       "The exit status is the program's own, or 127 if there is no such program, 126 if it cannot be\n"
       "executed, 1 if Cleave's libraries are missing, 2 if the command line is wrong.");
-  return run;
 }
 
-void add_doctor(CLI::App& app, DoctorRequest& request) {
+void add_doctor(CLI::App& app, DoctorRequest& request, bool& runs) {
   CLI::App& doctor =
       *app.add_subcommand("doctor", "Check whether Cleave works here, and how to fix what does not");
+  doctor.add_flag(
+      "--run", runs,
+      "Run PROGRAM with the arguments that follow, natively and under Cleave, and compare their OpenCL "
+      "loaders");
   doctor.add_option("PROGRAM", request.program, "Also check whether this program would be intercepted");
   doctor
       .add_option_function<std::string>(
@@ -128,7 +139,7 @@ void add_doctor(CLI::App& app, DoctorRequest& request) {
           [&](const std::string& seconds) {
             request.timeout = std::chrono::milliseconds(static_cast<int>(std::stod(seconds) * 1000));
           },
-          "Seconds to wait for a driver (10)")
+          "Seconds to wait for a driver, or for the program of --run (10)")
       ->check(CLI::Validator(check_seconds, ""))
       ->type_name("S");
 }
@@ -263,16 +274,16 @@ int run_command_line(const Arguments& arguments) {
   IcdRequest to_register;
   ProbeRequest to_probe;
   std::vector<std::string> servers;
-  const CLI::App& run_command = add_run(app, to_run);
-  add_doctor(app, to_examine);
+  add_run(app, to_run);
+  bool doctor_runs = false;
+  add_doctor(app, to_examine, doctor_runs);
   add_top(app, to_show);
   add_icd(app, to_register);
   const CLI::App& bench_command = add_bench(app);
   add_remote(app, servers);
   add_probe(app, to_probe);
 
-  CommandLine line = split_at_program(arguments, run_command);
-  to_run.command = line.program;
+  CommandLine line = split_at_program(arguments, app);
   // CLI11 takes its arguments from the back.
   std::reverse(line.ours.begin(), line.ours.end());
   try {
@@ -280,7 +291,15 @@ int run_command_line(const Arguments& arguments) {
   } catch (const CLI::ParseError& error) {
     return report_usage(app, error);
   }
-  if (app.got_subcommand("doctor")) return doctor(to_examine);
+  if (app.got_subcommand("doctor")) {
+    if (doctor_runs && line.program.empty()) {
+      std::fputs("cleave: no program given: cleave doctor --run PROGRAM [ARGUMENTS...]\n", stderr);
+      return usage_error;
+    }
+    if (!line.program.empty()) to_examine.program = line.program.front();
+    to_examine.command = std::move(line.program);
+    return doctor(to_examine);
+  }
   if (app.got_subcommand("top")) return top(to_show);
   if (app.got_subcommand("icd")) return icd(to_register);
   if (app.got_subcommand("remote")) return remote_ls(servers);
@@ -290,6 +309,7 @@ int run_command_line(const Arguments& arguments) {
     std::cout << app.help();
     return 0;
   }
+  to_run.command = std::move(line.program);
   if (!to_run.command.empty()) return run(to_run);
   std::fputs("cleave: no program given: cleave run [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n", stderr);
   return usage_error;
