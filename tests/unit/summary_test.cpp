@@ -98,7 +98,7 @@ TEST(Summary, TextGivesReasonsAndConsistentTotals) {
               HasSubstr("\ncleave: GPU: 3 launches in 2 turns, held 4.0 ms, waited 1.5 ms (1.2 ms at most)\n"
                         "cleave: other: no turns: cannot open it\n"
                         "cleave: launches that took no turn: 1 user_event\n"));
-  EXPECT_EQ(as_text({}, summary_context()), "");
+  EXPECT_EQ(as_text({}, summary_context()), "cleave: no launches\n");
 }
 
 TEST(Summary, ReasonsOfOneNameAreCountedTogether) {
@@ -149,7 +149,7 @@ TEST(Explanation, TextSaysForEachReasonWhatToDo) {
 
 TEST(Explanation, TextSaysThatAllLaunchesWereSplit) {
   Counters counters;
-  EXPECT_EQ(as_text(counters.all(), Explanations{}), "");
+  EXPECT_EQ(as_text(counters.all(), Explanations{}), "cleave: no launches\n");
   counters.of("k").count_split(2, base::Nanoseconds(1));
   EXPECT_EQ(as_text(counters.all(), Explanations{}), "cleave: 1 launch, all split\n");
 }

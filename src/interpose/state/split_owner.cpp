@@ -22,9 +22,13 @@ void SplitOwner::report() const noexcept {
   for (const std::string& notice : configuration_.notices) base::log_line(notice);
 }
 
-void SplitOwner::report_unreported_mistakes() noexcept {
+bool SplitOwner::is_this_at_exit() noexcept {
   State known = State::unknown;
-  if (state_.compare_exchange_strong(known, State::this_one, std::memory_order_acq_rel)) report();
+  if (state_.compare_exchange_strong(known, State::this_one, std::memory_order_acq_rel)) {
+    report();
+    return true;
+  }
+  return known != State::another;
 }
 
 bool SplitOwner::begin() noexcept {

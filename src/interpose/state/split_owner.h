@@ -29,13 +29,17 @@ class SplitOwner {
     return (known == State::unknown ? determine() : known) != State::another;
   }
 
-  // Reports problems and notices of the configuration if that has not been done, and if this interposer splits.
+  // Determines it now if there is something to report that does not wait for a launch: problems and notices of the
+  // configuration, and what is reported at exit.
   void report_mistakes() noexcept {
-    if (!configuration_.problems.empty() || !configuration_.notices.empty()) is_this();
+    const base::Settings& settings = configuration_.settings;
+    const bool reports = !settings.stats.empty() || settings.explain || !settings.trace.empty();
+    if (reports || !configuration_.problems.empty() || !configuration_.notices.empty()) is_this();
   }
 
-  // At the process's exit, when the loader below may be gone: as report_mistakes(), if nothing is known of another.
-  void report_unreported_mistakes() noexcept;
+  // At the process's exit, when the loader below may be gone: whether this interposer splits, or would have. The latter
+  // if nothing is known of another.
+  bool is_this_at_exit() noexcept;
 
   // Whether begin() has succeeded: one load.
   [[nodiscard]] bool has_begun() const { return state_.load(std::memory_order_acquire) == State::begun; }
