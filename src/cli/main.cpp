@@ -14,6 +14,7 @@
 #include "cli/bench/bench.h"
 #include "cli/doctor/doctor.h"
 #include "cli/icd/icd.h"
+#include "cli/layer/layer.h"
 #include "cli/option_checks.h"
 #include "cli/probe/probe.h"
 #include "cli/remote/remote.h"
@@ -163,12 +164,13 @@ void add_icd_options(CLI::App& command, IcdRequest& request, bool changes) {
   const auto add = [&](const char* name, std::filesystem::path& place, const char* description,
                        const char* type) {
     const auto set = [&place](const std::string& given) { place = given; };
-    command.add_option_function<std::string>(name, set, description)->type_name(type);
+    return command.add_option_function<std::string>(name, set, description)->type_name(type);
   };
   add("--vendors", request.vendors, "Where loaders look for .icd files (/etc/OpenCL/vendors)", "FOLDER");
   add("--wrapped", request.wrapped, "Where the drivers are moved to (the former with .cleave appended)",
       "FOLDER");
-  add("--root", request.root, "The root of another system that contains these folders", "FOLDER");
+  add("--root", request.root, "The root of another system that contains these folders", "FOLDER")
+      ->check(CLI::ExistingDirectory);
   if (!changes) return;
   command.add_flag("--dry-run", request.dry,
                    "Only print what would be done; the default for users other than root");
@@ -195,6 +197,34 @@ void add_icd(CLI::App& app, IcdRequest& request) {
   add("uninstall", "Restore everything as it was before", IcdRequest::Action::uninstall);
   add("status", "Show what is registered and wrapped; the exit status is 0 if that is every driver",
       IcdRequest::Action::status);
+}
+
+// docs/layer.md
+void add_layer(CLI::App& app, LayerRequest& request) {
+  CLI::App& layer = *app.add_subcommand("layer", "Register the layer for programs without `cleave run`");
+  layer.require_subcommand(1);
+  const auto add = [&](const char* name, const char* description, LayerRequest::Action action) {
+    CLI::App& command = *layer.add_subcommand(name, description);
+    command.callback([&request, action] { request.action = action; });
+    const auto path = [&command](const char* option, std::filesystem::path& place, const char* text, const char* type) {
+      return command.add_option_function<std::string>(option, [&place](const std::string& given) { place = given; }, text)
+          ->type_name(type);
+    };
+    command.add_flag("--user", request.user, "For this user's sessions alone (environment.d); needs no root");
+    path("--layers", request.layers, "Where loaders look for .lay files (/etc/OpenCL/layers)", "FOLDER");
+    path("--root", request.root, "The root of another system that contains this folder", "FOLDER")
+        ->check(CLI::ExistingDirectory);
+    if (action == LayerRequest::Action::status) return;
+    command.add_flag("--dry-run", request.dry,
+                     "Only print what would be done; the default for users other than root without --user");
+    command.add_flag("--apply", request.apply, "Make the changes even if the user is not root");
+    if (action == LayerRequest::Action::install)
+      path("--library", request.library, "The layer to register, as seen by programs (default: this installation's)",
+           "FILE");
+  };
+  add("install", "Let loaders load Cleave into every program", LayerRequest::Action::install);
+  add("uninstall", "Undo that", LayerRequest::Action::uninstall);
+  add("status", "Show whether it is registered, and whether the system's loader loads it", LayerRequest::Action::status);
 }
 
 void add_remote(CLI::App& app, std::vector<std::string>& addresses) {
@@ -272,6 +302,7 @@ int run_command_line(const Arguments& arguments) {
   DoctorRequest to_examine;
   TopRequest to_show;
   IcdRequest to_register;
+  LayerRequest to_load;
   ProbeRequest to_probe;
   std::vector<std::string> servers;
   add_run(app, to_run);
@@ -279,6 +310,7 @@ int run_command_line(const Arguments& arguments) {
   add_doctor(app, to_examine, doctor_runs);
   add_top(app, to_show);
   add_icd(app, to_register);
+  add_layer(app, to_load);
   const CLI::App& bench_command = add_bench(app);
   add_remote(app, servers);
   add_probe(app, to_probe);
@@ -302,6 +334,7 @@ int run_command_line(const Arguments& arguments) {
   }
   if (app.got_subcommand("top")) return top(to_show);
   if (app.got_subcommand("icd")) return icd(to_register);
+  if (app.got_subcommand("layer")) return layer(to_load);
   if (app.got_subcommand("remote")) return remote_ls(servers);
   if (app.got_subcommand("bench")) return bench(bench_command.remaining());
   if (app.got_subcommand("probe")) return probe(to_probe);
