@@ -1,24 +1,12 @@
 #include "icd/elf_note.h"
 
-#include <cstdint>
 #include <cstring>
 #include <elf.h>
-#include <link.h>
 
 namespace cleave::icd {
 namespace {
 
-constexpr char kOwner[] = "Cleave";
-constexpr std::uint32_t kFaceNote = 1;
-
-struct Note {
-  ElfW(Nhdr) header;
-  char owner[8];  // padded to a multiple of four
-};
-static_assert(sizeof(kOwner) <= sizeof(Note::owner));
-
-__attribute__((used, section(".note.cleave"), aligned(4)))
-const Note kNote = {{sizeof kOwner, 0, kFaceNote}, "Cleave"};
+CLEAVE_FACE_NOTE kNote = kFaceNote;
 
 std::size_t padded(std::size_t size) { return (size + 3) & ~std::size_t{3}; }
 
@@ -28,8 +16,8 @@ bool has_our_note(const char* note, std::size_t size) {
     std::memcpy(&header, note, sizeof header);
     const std::size_t whole = sizeof header + padded(header.n_namesz) + padded(header.n_descsz);
     if (whole > size) return false;
-    if (header.n_type == kFaceNote && header.n_namesz == sizeof kOwner &&
-        std::memcmp(note + sizeof header, kOwner, sizeof kOwner) == 0) {
+    if (header.n_type == kFaceNoteType && header.n_namesz == sizeof kFaceNoteOwner &&
+        std::memcmp(note + sizeof header, kFaceNoteOwner, sizeof kFaceNoteOwner) == 0) {
       return true;
     }
     note += whole;
@@ -38,33 +26,42 @@ bool has_our_note(const char* note, std::size_t size) {
   return false;
 }
 
-struct Search {
+struct NoteSearch {
   std::uintptr_t address;
   bool cleave = false;
 };
 
-int visit_library(dl_phdr_info* info, std::size_t, void* data) {
-  auto* const search = static_cast<Search*>(data);
-  bool contains = false;
-  bool marked = false;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-    const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
-    if (segment.p_type == PT_LOAD) {
-      contains |= search->address >= begin && search->address < begin + segment.p_memsz;
-    } else if (segment.p_type == PT_NOTE) {
-      // NOLINTNEXTLINE(performance-no-int-to-ptr): addresses come from the dynamic linker
-      marked |= has_our_note(reinterpret_cast<const char*>(begin), segment.p_memsz);
-    }
+bool contains(const dl_phdr_info& library, std::uintptr_t address) {
+  for (int i = 0; i < library.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = library.dlpi_phdr[i];
+    const std::uintptr_t begin = library.dlpi_addr + segment.p_vaddr;
+    if (segment.p_type == PT_LOAD && address >= begin && address < begin + segment.p_memsz) return true;
   }
-  search->cleave |= contains && marked;
-  return contains ? 1 : 0;
+  return false;
+}
+
+int visit_library(dl_phdr_info* info, std::size_t, void* data) {
+  auto* const search = static_cast<NoteSearch*>(data);
+  if (!contains(*info, search->address)) return 0;
+  search->cleave = has_face_note(*info);
+  return 1;
 }
 
 }  // namespace
 
+bool has_face_note(const dl_phdr_info& library) {
+  for (int i = 0; i < library.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = library.dlpi_phdr[i];
+    if (segment.p_type != PT_NOTE) continue;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): addresses come from the dynamic linker
+    const auto* const notes = reinterpret_cast<const char*>(library.dlpi_addr + segment.p_vaddr);
+    if (has_our_note(notes, segment.p_memsz)) return true;
+  }
+  return false;
+}
+
 bool is_cleave_library(const void* address) {
-  Search search{reinterpret_cast<std::uintptr_t>(address)};
+  NoteSearch search{reinterpret_cast<std::uintptr_t>(address)};
   dl_iterate_phdr(visit_library, &search);
   return search.cleave;
 }

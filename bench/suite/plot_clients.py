@@ -5,8 +5,8 @@ from plots import ASKED, CLEAVE, NATIVE
 
 def draw(found, pyplot):
     parts = list(dict.fromkeys(row.part for row in found.rows))
-    figure, places = pyplot.subplots(1, len(parts), figsize=(6 * len(parts), 4), constrained_layout=True)
-    for place, part in zip(places, parts):
+    figure, places = pyplot.subplots(1, len(parts), figsize=(6 * len(parts), 4), squeeze=False, constrained_layout=True)
+    for place, part in zip(places[0], parts):
         rows = found.of(part)
         place.barh([row.what.removeprefix(f"{part}: ") for row in rows], [row.value for row in rows],
                    xerr=[row.spread or 0 for row in rows],

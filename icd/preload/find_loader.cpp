@@ -1,8 +1,11 @@
 #include "icd/preload/find_loader.h"
 
+#include <algorithm>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <optional>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include <sys/stat.h>
@@ -10,13 +13,15 @@
 #include "base/log.h"
 #include "base/regular_file.h"
 #include "icd/elf_note.h"
+#include "icd/preload/calling_object.h"
 #include "icd/preload/linker_cache.h"
 #include "icd/preload/linker_folders.h"
+#include "icd/preload/loaded_objects.h"
+#include "icd/preload/native_loader.h"
 
 namespace cleave::icd {
 namespace {
 
-constexpr const char* kLibrary = "libOpenCL.so.1";
 constexpr const char* kLinkerCache = "/etc/ld.so.cache";
 
 std::string contents(const char* path) {
@@ -34,16 +39,6 @@ std::string contents(const char* path) {
   return text;
 }
 
-std::vector<std::string> candidates() {
-  const LinkerFolders folders = linker_folders(kLibrary);
-  std::vector<std::string> paths;
-  for (const std::string& folder : folders.before_cache) paths.push_back(folder + "/" + kLibrary);
-  for (std::string& path : paths_in_linker_cache(contents(kLinkerCache), kLibrary))
-    paths.push_back(std::move(path));
-  for (const std::string& folder : folders.after_cache) paths.push_back(folder + "/" + kLibrary);
-  return paths;
-}
-
 // Null if there is no such library, or if it is Cleave.
 void* open_unless_cleave(const std::string& path) {
   // The dynamic linker would wait for ever for the writer of a pipe. A name without a slash it searches for.
@@ -51,10 +46,21 @@ void* open_unless_cleave(const std::string& path) {
     return nullptr;
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return nullptr;
-  const void* const symbol = dlsym(library, "clGetPlatformIDs");
+  const void* const symbol = dlsym(library, kEntryPoint);
   if (symbol != nullptr && !is_cleave_library(symbol)) return library;
   dlclose(library);
   return nullptr;
+}
+
+// Whether the file is a library of Cleave's, without leaving it loaded if it is not.
+bool is_cleave_file(const std::string& path) {
+  if (!base::irregularity_of(path, SIZE_MAX / 2).empty()) return false;
+  void* const library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  if (library == nullptr) return false;
+  const void* const symbol = dlsym(library, kEntryPoint);
+  const bool ours = symbol != nullptr && is_cleave_library(symbol);
+  dlclose(library);
+  return ours;
 }
 
 Table table_of(void* library) {
@@ -75,38 +81,102 @@ std::string path_of(const Table& table) {
 // Whether a complete OpenCL implementation is preloaded behind us, as the `oclgrind` command does. Preloaded libraries
 // that only intercept and forward calls do not count (they lack the ICD entry point): they need the loader behind them.
 bool implementation_is_next() {
-  const void* const platforms = dlsym(RTLD_NEXT, "clGetPlatformIDs");
+  const void* const platforms = dlsym(RTLD_NEXT, kEntryPoint);
   return platforms != nullptr && !is_cleave_library(platforms) &&
          dlsym(RTLD_NEXT, "clIcdGetPlatformIDsKHR") != nullptr;
 }
 
-Loader found(void* library) {
+Loader loader_in(void* library) {
   Loader loader{table_of(library), {}};
   loader.path = path_of(loader.table);
   return loader;
 }
 
-Loader find(const std::string& named, bool may_be_absent) {
-  if (named.empty() && implementation_is_next()) return found(RTLD_NEXT);
-  for (const std::string& path : named.empty() ? candidates() : std::vector{named}) {
-    if (void* const library = open_unless_cleave(path)) return found(library);
+// The first of the folders with such a library that is not Cleave.
+void* open_in(const std::vector<std::string>& folders, const std::string& name) {
+  const std::vector<std::string> subfolders = processor_subfolders();
+  for (const std::string& folder : folders) {
+    for (const std::string& subfolder : subfolders) {
+      if (void* const library = open_unless_cleave(folder + "/" + subfolder + "/" + name)) return library;
+    }
+    if (void* const library = open_unless_cleave(folder + "/" + name)) return library;
   }
-  if (named.empty() && may_be_absent) return {};
-  if (named.empty()) {
+  return nullptr;
+}
+
+// What the cache has for this name. As in the linker, its first entry counts alone, whether there is such a file or not; but
+// Cleave may be installed in a folder of the cache.
+void* open_from_cache(const std::string& name, bool skips_defaults) {
+  const auto is_systems = [](const std::string& path) {
+    const std::vector<std::string> systems = system_folders();
+    return std::any_of(systems.begin(), systems.end(),
+                       [&](const std::string& folder) { return path.starts_with(folder + "/"); });
+  };
+  for (const std::string& path :
+       paths_in_linker_cache(contents(kLinkerCache), name, processor_subfolders())) {
+    if (is_cleave_file(path)) continue;
+    return skips_defaults && is_systems(path) ? nullptr : open_unless_cleave(path);
+  }
+  return nullptr;
+}
+
+// What the linker would load for this name if `importer` needed it.
+void* open_as_linker(const std::string& name, const LoadedObject& importer) {
+  const LinkerFolders folders = linker_folders(importer.path);
+  if (void* const library = open_in(folders.before_cache, name)) return library;
+  if (void* const library = open_from_cache(name, importer.skips_defaults)) return library;
+  return open_in(folders.after_cache, name);
+}
+
+std::optional<Loader> loaded_loader(const LoadedObject& object, Acceptance is_acceptable) {
+  // It stays loaded for as long as this library, which is for good.
+  void* const library = dlopen(object.path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return std::nullopt;
+  Loader loader = loader_in(library);
+  if (loader.table.clGetPlatformIDs != nullptr && is_acceptable(loader.table)) return loader;
+  dlclose(library);
+  return std::nullopt;
+}
+
+// The loader that the program would have without Cleave.
+std::optional<Loader> native(Acceptance is_acceptable) {
+  const std::vector<LoadedObject> objects = loaded_objects();
+  const void* const caller = calling_address();
+  const void* const next = dlsym(RTLD_NEXT, kEntryPoint);
+  const NativeLoader decided =
+      native_loader(objects, caller != nullptr ? index_of(objects, caller) : std::nullopt,
+                    next != nullptr && !is_cleave_library(next) ? index_of(objects, next) : std::nullopt);
+  if (decided.loaded) {
+    if (auto loader = loaded_loader(objects[*decided.loaded], is_acceptable)) return loader;
+  }
+  for (const NativeLoader::Search& search : decided.searches) {
+    if (void* const library = open_as_linker(search.name, objects[search.importer]))
+      return loader_in(library);
+  }
+  return std::nullopt;
+}
+
+Loader find(const std::string& named, bool may_be_absent, Acceptance is_acceptable) {
+  if (!named.empty()) {
+    if (void* const library = open_unless_cleave(named)) return loader_in(library);
+    base::log_line("CLEAVE_NEXT=\"" + named +
+                   "\" is not an OpenCL loader that can be loaded: name another or unset it");
+    return {};
+  }
+  if (implementation_is_next()) return loader_in(RTLD_NEXT);
+  if (auto loader = native(is_acceptable)) return *loader;
+  if (!may_be_absent) {
     base::log_line(
         "no OpenCL loader was found to forward calls to: install one (ocl-icd-libopencl1) or name it in "
         "CLEAVE_NEXT");
-  } else {
-    base::log_line("CLEAVE_NEXT=\"" + named +
-                   "\" is not an OpenCL loader that can be loaded: name another or unset it");
   }
   return {};
 }
 
 }  // namespace
 
-Loader load_real_loader(const std::string& named, bool may_be_absent) noexcept try {
-  return find(named, may_be_absent);
+Loader load_real_loader(const std::string& named, bool may_be_absent, Acceptance is_acceptable) noexcept try {
+  return find(named, may_be_absent, is_acceptable);
 } catch (...) {
   return {};
 }

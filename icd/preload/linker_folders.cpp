@@ -1,55 +1,99 @@
 #include "icd/preload/linker_folders.h"
 
+#include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <dlfcn.h>
+#include <filesystem>
 #include <link.h>
 #include <memory>
+#include <system_error>
 
 namespace cleave::icd {
 namespace {
 
-// Whether the object's dynamic section names `library` among those it needs.
-bool needs(const link_map& object, const char* library) {
-  const char* names = nullptr;
-  for (const ElfW(Dyn)* entry = object.l_ld; entry->d_tag != DT_NULL; ++entry) {
-    if (entry->d_tag != DT_STRTAB) continue;
-    // glibc has relocated this to an address, except in the vDSO, which needs no library.
-    const ElfW(Addr) address = entry->d_un.d_ptr;
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): addresses come from the dynamic linker
-    if (address > object.l_addr) names = reinterpret_cast<const char*>(address);
-  }
-  if (names == nullptr) return false;
-  for (const ElfW(Dyn)* entry = object.l_ld; entry->d_tag != DT_NULL; ++entry) {
-    if (entry->d_tag == DT_NEEDED && std::strcmp(names + entry->d_un.d_val, library) == 0) return true;
-  }
-  return false;
-}
+using Folders = std::vector<std::string>;
 
-void add_folders(void* object, LinkerFolders& folders) {
+Folders folders_of(void* object) {
+  Folders folders;
   Dl_serinfo size{};
-  if (dlinfo(object, RTLD_DI_SERINFOSIZE, &size) != 0) return;
-  const auto memory = std::make_unique<std::byte[]>(size.dls_size);
+  if (dlinfo(object, RTLD_DI_SERINFOSIZE, &size) != 0) return folders;
+  // Without any folder less is asked for than the structure has.
+  const auto memory = std::make_unique<std::byte[]>(std::max(std::size_t{size.dls_size}, sizeof size));
   auto* const list = reinterpret_cast<Dl_serinfo*>(memory.get());
   *list = size;
-  if (dlinfo(object, RTLD_DI_SERINFO, list) != 0) return;
-  for (unsigned i = 0; i < list->dls_cnt; ++i) {
-    const Dl_serpath& folder = list->dls_serpath[i];
-    const bool is_default = (folder.dls_flags & LA_SER_DEFAULT) != 0;
-    (is_default ? folders.after_cache : folders.before_cache).emplace_back(folder.dls_name);
+  if (dlinfo(object, RTLD_DI_SERINFO, list) != 0) return folders;
+  for (unsigned i = 0; i < list->dls_cnt; ++i) folders.emplace_back(list->dls_serpath[i].dls_name);
+  return folders;
+}
+
+// A reference to a loaded object.
+class Reference {
+ public:
+  explicit Reference(const char* path) : handle_(dlopen(path, RTLD_LAZY | RTLD_NOLOAD)) {}
+  Reference(const Reference&) = delete;
+  Reference& operator=(const Reference&) = delete;
+  ~Reference() {
+    if (handle_ != nullptr) dlclose(handle_);
   }
+
+  Folders folders() const { return handle_ != nullptr ? folders_of(handle_) : Folders{}; }
+
+ private:
+  void* handle_;
+};
+
+bool looks_like_systems(const std::string& folder) {
+  return folder.starts_with("/lib") || folder.starts_with("/usr/lib");
 }
 
 }  // namespace
 
-LinkerFolders linker_folders(const char* library) {
+// This library has a run path, behind which come only those in its list.
+std::vector<std::string> system_folders() {
+  Dl_info info{};
+  link_map* map = nullptr;
+  const auto* const address = reinterpret_cast<const void*>(&system_folders);
+  if (dladdr1(address, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0 || map == nullptr)
+    return {};
+  Folders all = folders_of(map);  // in glibc, a handle is the object's link map
+  const std::filesystem::path ours = std::filesystem::path(map->l_name).parent_path();
+  auto end_of_run_path = std::find_if(all.rbegin(), all.rend(), [&](const std::string& folder) {
+    std::error_code ignored;
+    return std::filesystem::equivalent(folder, ours, ignored);
+  });
+  // Its path may be relative to a folder that the program has left.
+  if (end_of_run_path == all.rend())
+    end_of_run_path = std::find_if_not(all.rbegin(), all.rend(), looks_like_systems);
+  return {end_of_run_path.base(), all.end()};
+}
+
+LinkerFolders linker_folders(const std::string& object) {
   LinkerFolders folders;
-  void* const program = dlopen(nullptr, RTLD_LAZY);  // in glibc, the handle is the object's link map
-  if (program == nullptr) return folders;
-  for (const auto* object = static_cast<link_map*>(program); object != nullptr; object = object->l_next) {
-    if (needs(*object, library)) add_folders(const_cast<link_map*>(object), folders);
+  folders.before_cache = Reference(object.empty() ? nullptr : object.c_str()).folders();
+  const Folders systems = system_folders();
+  // An object may be linked so that it does without the system's.
+  const bool ends_with_them = folders.before_cache.size() >= systems.size() &&
+                              std::equal(systems.rbegin(), systems.rend(), folders.before_cache.rbegin());
+  if (ends_with_them) {
+    folders.before_cache.resize(folders.before_cache.size() - systems.size());
+    folders.after_cache = systems;
   }
-  add_folders(program, folders);
+  return folders;
+}
+
+std::vector<std::string> processor_subfolders() {
+  std::vector<std::string> folders;
+#if defined(__x86_64__)
+  const bool v2 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
+  const bool v3 =
+      v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
+  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                  __builtin_cpu_supports("avx512vl");
+  if (v4) folders.emplace_back("glibc-hwcaps/x86-64-v4");
+  if (v3) folders.emplace_back("glibc-hwcaps/x86-64-v3");
+  if (v2) folders.emplace_back("glibc-hwcaps/x86-64-v2");
+#endif
   return folders;
 }
 

@@ -1,4 +1,4 @@
-// The dynamic linker's search path for a library that something in this process needs.
+// Where the dynamic linker searches for a library that an object in this process needs, or opens by its name.
 #pragma once
 
 #include <string>
@@ -7,14 +7,21 @@
 namespace cleave::icd {
 
 struct LinkerFolders {
-  // Searched before the linker's cache: run paths and LD_LIBRARY_PATH. First those of each loaded object that needs
-  // `library`, in load order, then the program's, which may open it by name.
-  std::vector<std::string> before_cache;
-  // Searched after it: the system's.
-  std::vector<std::string> after_cache;
+  std::vector<std::string> before_cache;  // run paths and LD_LIBRARY_PATH
+  std::vector<std::string> after_cache;   // the system's
 };
 
-// Thread-safe; takes the dynamic linker's lock. May throw std::bad_alloc.
-LinkerFolders linker_folders(const char* library);
+// The folders for the loaded object with this path (as the linker knows it; empty: the program), in order. glibc lists them
+// without a sign of where the cache comes in between; the system's folders are recognised by those of this library, whose
+// run path is its own folder. Thread-safe; takes the linker's lock. May throw std::bad_alloc.
+LinkerFolders linker_folders(const std::string& object);
+
+// The system's folders alone.
+std::vector<std::string> system_folders();
+
+// The sub-folders that glibc 2.33 and later looks into before each of these folders, for libraries that are built for newer
+// processors: "glibc-hwcaps/x86-64-v3" and so on, as far as this processor can run them, best first. (Those of older
+// versions, such as "tls" and "haswell", are not among them.)
+std::vector<std::string> processor_subfolders();
 
 }  // namespace cleave::icd

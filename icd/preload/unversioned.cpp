@@ -1,1 +1,8 @@
-// Intentionally empty: libOpenCL.so without a version number only depends on the drop-in.
+// libOpenCL.so without a version number has no code: it only depends on the drop-in. It says whose it is.
+#include "icd/elf_note.h"
+
+namespace {
+
+CLEAVE_FACE_NOTE kNote = cleave::icd::kFaceNote;
+
+}  // namespace

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/folder_check.h"
 #include "base/number.h"
 #include "base/toml_file.h"
 #include "cleave/registry.h"
@@ -29,6 +30,9 @@ class Loader {
     read_file();
     apply_tenant();
     read_environment();
+    check_folder("cache", result_.settings.cache, 1, "nothing is kept between runs");
+    check_folder("neighbours.registry", result_.settings.registry, 0,
+                 "this process and others do not see each other");
     if (!result_.problems.empty()) disable_splitting();
     return std::move(result_);
   }
@@ -185,6 +189,18 @@ class Loader {
     for (Configuration::Line& line : result_.lines) {
       if (line.key == setting.key) line = {setting.key, text, origin, setting.variable};
     }
+  }
+
+  // Cleave goes on without its own folders; a line says so about one that somebody has named.
+  void check_folder(std::string_view key, const std::string& folder, unsigned parents, const char* effect) {
+    const auto line = std::find_if(result_.lines.begin(), result_.lines.end(),
+                                   [&](const Configuration::Line& each) { return each.key == key; });
+    if (folder.empty() || line == result_.lines.end() || line->origin == "default") return;
+    const std::string wrong = folder_problem(folder, parents);
+    if (wrong.empty()) return;
+    const std::string place = line->origin == line->variable ? line->variable : line->origin + ": " + line->key;
+    result_.notices.push_back(place + "=\"" + folder + "\" " + wrong + ": " + effect +
+                              "; name a folder that can be written to, or off");
   }
 
   void disable_splitting() {

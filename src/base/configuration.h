@@ -38,7 +38,7 @@ struct Configuration {
   // Errors: one sentence each that names the setting and what is expected. If there are any, settings.policy is `off`
   // and settings.wait `native`, since we do not know what the user wanted.
   std::vector<std::string> problems;
-  // Names that were accepted but have changed: one sentence each.
+  // Names that were accepted but have changed, and named folders without which Cleave goes on: one sentence each.
   std::vector<std::string> notices;
   std::string file;  // the path of the file that was read; empty: there was none
 

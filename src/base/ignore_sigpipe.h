@@ -1,8 +1,9 @@
 // Suppresses SIGPIPE in the calling thread for the length of a scope: writing to standard error, or to a file
 // without a reader, must not end the program. A SIGPIPE that our writing raised is consumed; one that was
-// pending before stays pending, and the program's signal handling is not changed.
+// pending before stays pending, and the program's signal handling is not changed. errno stays as it was.
 #pragma once
 
+#include <cerrno>
 #include <csignal>
 #include <ctime>
 
@@ -21,9 +22,11 @@ class ScopedIgnoreSigpipe {
   ScopedIgnoreSigpipe(const ScopedIgnoreSigpipe&) = delete;
   ScopedIgnoreSigpipe& operator=(const ScopedIgnoreSigpipe&) = delete;
   ~ScopedIgnoreSigpipe() {
+    const int error = errno;  // why the writing failed
     const timespec no_wait{};
     if (!was_pending_) sigtimedwait(&sigpipe_, nullptr, &no_wait);
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = error;
   }
 
  private:

@@ -162,14 +162,21 @@ bool parse_deny(Settings& settings, std::string_view text) {
   });
 }
 
-// Absolute paths, separated by colons as in $PATH.
+// Whether the entry is one that an .icd file may hold: a path that does not depend on the current folder, or the plain name
+// of a library, which the dynamic linker searches for. Where .icd files themselves are is not known by their names.
+bool may_be_wrapped(std::string_view path) {
+  const bool is_name = path.find('/') == std::string_view::npos && path.find(".so") != std::string_view::npos;
+  return path.empty() || path.front() == '/' || is_name;
+}
+
+// Separated by colons as in $PATH.
 bool parse_wrap(Settings& settings, std::string_view text) {
   std::vector<std::string> paths;
-  const bool absolute = for_each_part(text, ':', [&](std::string_view path) {
+  const bool valid = for_each_part(text, ':', [&](std::string_view path) {
     if (!path.empty()) paths.emplace_back(path);
-    return path.empty() || path.front() == '/';
+    return may_be_wrapped(path);
   });
-  if (!absolute || paths.empty()) return false;
+  if (!valid || paths.empty()) return false;
   return settings.wrap = std::move(paths), true;
 }
 
@@ -368,7 +375,9 @@ const std::vector<Setting>& settings_list() {
       {"CLEAVE_NEXT", "next", "", "the path of the OpenCL loader to forward calls to",
        parse_path<&Settings::next, false>},
       {"CLEAVE_ICD_WRAP", "icd.wrap", "/etc/OpenCL/vendors.cleave",
-       "full paths of OpenCL drivers, .icd files or folders of .icd files, separated by colons", parse_wrap},
+       "names of OpenCL drivers' libraries, or full paths of such libraries, of .icd files or of folders of "
+       ".icd files, separated by colons",
+       parse_wrap},
       {"CLEAVE_ICD_NAME", "icd.name", "original", "original or cleave", parse_icd_name},
       {"CLEAVE_REMOTE", "remote.servers", "",
        "tcp:HOST:PORT, tls:HOST:PORT, unix:PATH or vsock:CID:PORT, where cleave-serverd listens, or several "

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +14,7 @@
 #include "cli/bench/bench.h"
 #include "cli/doctor/doctor.h"
 #include "cli/icd/icd.h"
+#include "cli/layer/layer.h"
 #include "cli/option_checks.h"
 #include "cli/probe/probe.h"
 #include "cli/remote/remote.h"
@@ -26,14 +28,21 @@ constexpr int usage_error = 2;
 
 using Arguments = std::vector<std::string>;
 
-// The command line, split where the program of `cleave run` begins; the rest is the program's.
+// The command line, split where the program of `cleave run` or `cleave doctor --run` begins; the rest is the program's.
 struct CommandLine {
   Arguments ours;
   Arguments program;
 };
 
-CommandLine split_at_program(const Arguments& arguments, const CLI::App& run) {
-  if (arguments.empty() || arguments[0] != run.get_name()) return {arguments, {}};
+bool runs_program(const Arguments& arguments) {
+  if (arguments.empty()) return false;
+  return arguments[0] == "run" || (arguments[0] == "doctor" &&
+                                   std::find(arguments.begin(), arguments.end(), "--run") != arguments.end());
+}
+
+CommandLine split_at_program(const Arguments& arguments, const CLI::App& app) {
+  if (!runs_program(arguments)) return {arguments, {}};
+  const CLI::App& run = *app.get_subcommand(arguments[0]);
   auto at = arguments.begin() + 1;
   while (at != arguments.end() && *at != "--" && at->starts_with('-')) {
     const CLI::Option* option = run.get_option_no_throw(*at);
@@ -71,7 +80,7 @@ void add_setting_option(CLI::App& run, RunRequest& request, const char* name, co
 // The program may change its working directory before it first uses OpenCL.
 std::string absolute(const std::string& path) { return std::filesystem::absolute(path).string(); }
 
-CLI::App& add_run(CLI::App& app, RunRequest& request) {
+void add_run(CLI::App& app, RunRequest& request) {
   CLI::App& run = *app.add_subcommand("run", "Run a program with its kernel launches split");
   run.formatter(std::make_shared<RunHelp>());
   add_setting_option(run, request, "--vms", "CLEAVE_VMS", "N",
@@ -121,12 +130,15 @@ CLI::App& add_run(CLI::App& app, RunRequest& request) {
   run.footer(
       "The exit status is the program's own, or 127 if there is no such program, 126 if it cannot be\n"
       "executed, 1 if Cleave's libraries are missing, 2 if the command line is wrong.");
-  return run;
 }
 
-void add_doctor(CLI::App& app, DoctorRequest& request) {
+void add_doctor(CLI::App& app, DoctorRequest& request, bool& runs) {
   CLI::App& doctor =
       *app.add_subcommand("doctor", "Check whether Cleave works here, and how to fix what does not");
+  doctor.add_flag(
+      "--run", runs,
+      "Run PROGRAM with the arguments that follow, natively and under Cleave, and compare their OpenCL "
+      "loaders");
   doctor.add_option("PROGRAM", request.program, "Also check whether this program would be intercepted");
   doctor
       .add_option_function<std::string>(
@@ -134,7 +146,7 @@ void add_doctor(CLI::App& app, DoctorRequest& request) {
           [&](const std::string& seconds) {
             request.timeout = std::chrono::milliseconds(static_cast<int>(std::stod(seconds) * 1000));
           },
-          "Seconds to wait for a driver (10)")
+          "Seconds to wait for a driver, or for the program of --run (10)")
       ->check(CLI::Validator(check_seconds, ""))
       ->type_name("S");
 }
@@ -161,12 +173,13 @@ void add_icd_options(CLI::App& command, IcdRequest& request, bool changes) {
   const auto add = [&](const char* name, std::filesystem::path& place, const char* description,
                        const char* type) {
     const auto set = [&place](const std::string& given) { place = given; };
-    command.add_option_function<std::string>(name, set, description)->type_name(type);
+    return command.add_option_function<std::string>(name, set, description)->type_name(type);
   };
   add("--vendors", request.vendors, "Where loaders look for .icd files (/etc/OpenCL/vendors)", "FOLDER");
   add("--wrapped", request.wrapped, "Where the drivers are moved to (the former with .cleave appended)",
       "FOLDER");
-  add("--root", request.root, "The root of another system that contains these folders", "FOLDER");
+  add("--root", request.root, "The root of another system that contains these folders", "FOLDER")
+      ->check(CLI::ExistingDirectory);
   if (!changes) return;
   command.add_flag("--dry-run", request.dry,
                    "Only print what would be done; the default for users other than root");
@@ -193,6 +206,34 @@ void add_icd(CLI::App& app, IcdRequest& request) {
   add("uninstall", "Restore everything as it was before", IcdRequest::Action::uninstall);
   add("status", "Show what is registered and wrapped; the exit status is 0 if that is every driver",
       IcdRequest::Action::status);
+}
+
+// docs/layer.md
+void add_layer(CLI::App& app, LayerRequest& request) {
+  CLI::App& layer = *app.add_subcommand("layer", "Register the layer for programs without `cleave run`");
+  layer.require_subcommand(1);
+  const auto add = [&](const char* name, const char* description, LayerRequest::Action action) {
+    CLI::App& command = *layer.add_subcommand(name, description);
+    command.callback([&request, action] { request.action = action; });
+    const auto path = [&command](const char* option, std::filesystem::path& place, const char* text, const char* type) {
+      return command.add_option_function<std::string>(option, [&place](const std::string& given) { place = given; }, text)
+          ->type_name(type);
+    };
+    command.add_flag("--user", request.user, "For this user's sessions alone (environment.d); needs no root");
+    path("--layers", request.layers, "Where loaders look for .lay files (/etc/OpenCL/layers)", "FOLDER");
+    path("--root", request.root, "The root of another system that contains this folder", "FOLDER")
+        ->check(CLI::ExistingDirectory);
+    if (action == LayerRequest::Action::status) return;
+    command.add_flag("--dry-run", request.dry,
+                     "Only print what would be done; the default for users other than root without --user");
+    command.add_flag("--apply", request.apply, "Make the changes even if the user is not root");
+    if (action == LayerRequest::Action::install)
+      path("--library", request.library, "The layer to register, as seen by programs (default: this installation's)",
+           "FILE");
+  };
+  add("install", "Let loaders load Cleave into every program", LayerRequest::Action::install);
+  add("uninstall", "Undo that", LayerRequest::Action::uninstall);
+  add("status", "Show whether it is registered, and whether the system's loader loads it", LayerRequest::Action::status);
 }
 
 void add_remote(CLI::App& app, std::vector<std::string>& addresses) {
@@ -270,18 +311,20 @@ int run_command_line(const Arguments& arguments) {
   DoctorRequest to_examine;
   TopRequest to_show;
   IcdRequest to_register;
+  LayerRequest to_load;
   ProbeRequest to_probe;
   std::vector<std::string> servers;
-  const CLI::App& run_command = add_run(app, to_run);
-  add_doctor(app, to_examine);
+  add_run(app, to_run);
+  bool doctor_runs = false;
+  add_doctor(app, to_examine, doctor_runs);
   add_top(app, to_show);
   add_icd(app, to_register);
+  add_layer(app, to_load);
   const CLI::App& bench_command = add_bench(app);
   add_remote(app, servers);
   add_probe(app, to_probe);
 
-  CommandLine line = split_at_program(arguments, run_command);
-  to_run.command = line.program;
+  CommandLine line = split_at_program(arguments, app);
   // CLI11 takes its arguments from the back.
   std::reverse(line.ours.begin(), line.ours.end());
   try {
@@ -289,9 +332,18 @@ int run_command_line(const Arguments& arguments) {
   } catch (const CLI::ParseError& error) {
     return report_usage(app, error);
   }
-  if (app.got_subcommand("doctor")) return doctor(to_examine);
+  if (app.got_subcommand("doctor")) {
+    if (doctor_runs && line.program.empty()) {
+      std::fputs("cleave: no program given: cleave doctor --run PROGRAM [ARGUMENTS...]\n", stderr);
+      return usage_error;
+    }
+    if (!line.program.empty()) to_examine.program = line.program.front();
+    to_examine.command = std::move(line.program);
+    return doctor(to_examine);
+  }
   if (app.got_subcommand("top")) return top(to_show);
   if (app.got_subcommand("icd")) return icd(to_register);
+  if (app.got_subcommand("layer")) return layer(to_load);
   if (app.got_subcommand("remote")) return remote_ls(servers);
   if (app.got_subcommand("bench")) return bench(bench_command.remaining());
   if (app.got_subcommand("probe")) return probe(to_probe);
@@ -299,6 +351,7 @@ int run_command_line(const Arguments& arguments) {
     std::cout << app.help();
     return 0;
   }
+  to_run.command = std::move(line.program);
   if (!to_run.command.empty()) return run(to_run);
   std::fputs("cleave: no program given: cleave run [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n", stderr);
   return usage_error;

@@ -100,11 +100,13 @@ bool Interposer::begin() noexcept {
 }
 
 void Interposer::end() noexcept {
-  write_summary();
+  // A forked child that has made no launch is none that was asked about.
+  const bool reports = owner.is_this_at_exit() && !in_child_ && !settings().disable;
+  write_summary(reports);
   turns.leave();
   feeder.end();
   memory.end();
-  if (trace) trace->end();
+  if (trace) trace->end(reports);
   if (policy->measures_launches()) costs.save(settings().cache);
   neighbours.stop();
 }
@@ -153,14 +155,15 @@ observe::Explanations Interposer::explanations(const std::vector<observe::Counte
   return explain(kernels, findings, configuration);
 }
 
-void Interposer::write_summary() noexcept try {
+void Interposer::write_summary(bool without_launches) noexcept try {
   if (settings().stats.empty() && !settings().explain) return;
   const auto kernels = counters.all();
-  if (kernels.empty()) return;
+  if (kernels.empty() && !without_launches) return;
   observe::SummaryContext context = summary_context();
   context.explanations = explanations(kernels);
   write_statistics(kernels, context);
-  if (settings().explain) base::write_stderr(observe::as_text(kernels, context.explanations));
+  const bool is_said = kernels.empty() && settings().stats == "stderr";
+  if (settings().explain && !is_said) base::write_stderr(observe::as_text(kernels, context.explanations));
 } catch (...) {
   base::log_line("out of memory while writing the summary");
 }
@@ -182,6 +185,7 @@ void Interposer::after_fork_in_child() {
   wait_statistics.reset();
   forks_.after_fork_in_child();
   owner.after_fork_in_child();
+  in_child_ = true;
 }
 
 Interposer* current_interposer() { return current.interposer.load(std::memory_order_acquire); }

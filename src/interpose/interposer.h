@@ -89,7 +89,7 @@ class Interposer {
   // The process exits: writes what was counted to the places that the settings name, if there was a launch, and ends what
   // runs beside the program. Calls may still come.
   void end() noexcept;
-  void write_summary() noexcept;
+  void write_summary(bool without_launches = false) noexcept;
 
   // The program enqueues a command, other than a launch that may be split, on this queue.
   void note_command(cl_command_queue queue) {
@@ -112,6 +112,8 @@ class Interposer {
   void write_statistics(const std::vector<observe::Counters::Named>& kernels,
                         const observe::SummaryContext& summary_context) const;
   std::unique_ptr<Tracer> make_tracer();
+
+  bool in_child_ = false;  // of a fork
 };
 
 // The interposer of the process. Requires: install() has been called, which is certain in overridden functions.

@@ -40,7 +40,8 @@ std::string as_text(const std::vector<Counters::Named>& kernels, const Explanati
                       kernel.statistics.launches == 1 ? "" : "es", kernel.statistics.split);
     for (const Explanation& explanation : found->second) text += lines_of(explanation);
   }
-  if (!text.empty() || launches == 0) return text;
+  if (!text.empty()) return text;
+  if (launches == 0) return "cleave: no launches\n";
   return formatted("cleave: %" PRIu64 " launch%s, all split\n", launches, launches == 1 ? "" : "es");
 }
 

@@ -35,8 +35,8 @@ struct Explanation {
 // By the name of the kernel. Kernels of which every launch was split have none.
 using Explanations = std::map<std::string, std::vector<Explanation>>;
 
-// Some lines for each kernel with unsplit launches, each starting with "cleave: ". If there is no such kernel, one line
-// that says so; empty without launches.
+// Some lines for each kernel with unsplit launches, each starting with "cleave: ". If there is no such kernel, or no
+// launch, one line that says so.
 std::string as_text(const std::vector<Counters::Named>& kernels, const Explanations& explanations);
 
 // A JSON list of objects.

@@ -173,7 +173,7 @@ std::string text_of(const TurnsSummary& turns) {
 }  // namespace
 
 std::string as_text(const std::vector<Counters::Named>& kernels, const SummaryContext& summary_context) {
-  if (kernels.empty()) return {};
+  if (kernels.empty()) return "cleave: no launches\n";
   std::size_t width = 6;
   for (const auto& kernel : kernels) width = std::max(width, std::min<std::size_t>(kernel.name.size(), 40));
 

@@ -88,7 +88,7 @@ struct SummaryContext {
   Explanations explanations;
 };
 
-// A table of a few lines, each starting with "cleave: ". Empty without launches.
+// A table of a few lines, each starting with "cleave: ". One line that says so without launches.
 std::string as_text(const std::vector<Counters::Named>& kernels, const SummaryContext& summary_context);
 
 // One JSON object and a newline.

@@ -86,9 +86,10 @@ void TraceWriter::flush() noexcept {
   if (state_ == State::open && !buffer_.empty()) write();
 }
 
-void TraceWriter::end() noexcept {
+void TraceWriter::end(bool without_events) noexcept {
   const ScopedErrno restore_errno;
   const base::MutexLock lock(mutex_);
+  if (state_ == State::waiting && without_events) open();
   if (state_ != State::open) return;
   if (!regular_ && !ended_) buffer_.append(kEnd);
   ended_ = true;

@@ -41,8 +41,8 @@ class TraceWriter {
   // Writes what is buffered, before a call that may take long or never return.
   void flush() noexcept;
 
-  // The process exits. Later events are written at once.
-  void end() noexcept;
+  // The process exits. Later events are written at once. `without_events`: the file is written even if it has none.
+  void end(bool without_events = false) noexcept;
 
  private:
   enum class State : std::uint8_t { waiting, open, over };

@@ -102,6 +102,8 @@ struct Access {
   const char* expected;
 };
 
+void PrintTo(const Access& access, std::ostream* out) { *out << access.body; }
+
 class Accesses : public testing::TestWithParam<Access> {};
 
 TEST_P(Accesses, AreReadInAllWays) {

@@ -22,6 +22,8 @@ struct Given {
   const char* options = "";
 };
 
+void PrintTo(const Given& given, std::ostream* out) { *out << given.options << ' ' << given.text; }
+
 // The tokens that may be compiled, without directives.
 std::string compiled(const Given& given, const char* uncertain = "") {
   NoHeaders none;

@@ -105,7 +105,7 @@ TEST(Summary, TextGivesReasonsAndConsistentTotals) {
                         "cleave: launches that took no turn: 1 user_event\n"
                         "cleave: GPU: 2 allocations beyond the memory limit of 1000 bytes refused, 300 bytes "
                         "at most in use\n"));
-  EXPECT_EQ(as_text({}, summary_context()), "");
+  EXPECT_EQ(as_text({}, summary_context()), "cleave: no launches\n");
 }
 
 TEST(Summary, ReasonsOfOneNameAreCountedTogether) {
@@ -156,7 +156,7 @@ TEST(Explanation, TextSaysForEachReasonWhatToDo) {
 
 TEST(Explanation, TextSaysThatAllLaunchesWereSplit) {
   Counters counters;
-  EXPECT_EQ(as_text(counters.all(), Explanations{}), "");
+  EXPECT_EQ(as_text(counters.all(), Explanations{}), "cleave: no launches\n");
   counters.of("k").count_split(2, base::Nanoseconds(1));
   EXPECT_EQ(as_text(counters.all(), Explanations{}), "cleave: 1 launch, all split\n");
 }

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/regular_file.h"
+#include "base/settings.h"
 #include "icd/elf_note.h"
 #include "icd/vendor/drivers/driver.h"
 
@@ -28,42 +29,64 @@ Function find_function(FindFunction find, void* library, const char* name) {
   return reinterpret_cast<Function>(found != nullptr ? found : dlsym(library, name));
 }
 
-// Only the first line of an .icd file counts, as for loaders.
-std::string library_in(const std::string& path) {
+using Problems = std::vector<std::string>;
+
+// Only the first line of an .icd file counts, as for loaders. Empty if there is a problem.
+std::string library_in(const std::string& path, Problems& problems) {
   constexpr std::size_t kMaxSize = 64 << 10;
-  const auto text = base::read_regular_file(path, kMaxSize).text;
-  std::string line = text ? text->substr(0, text->find('\n')) : std::string();
+  const base::FileText file = base::read_regular_file(path, kMaxSize);
+  if (!file.text) {
+    problems.push_back(path + " " + file.problem + ": name an .icd file that can be read");
+    return {};
+  }
+  std::string line = file.text->substr(0, file.text->find('\n'));
   while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+  if (line.empty()) problems.push_back(path + " names no library in its first line: write a driver's there");
   return line;
 }
 
-std::vector<std::string> icd_files_in(const std::string& folder) {
+// `is_default`: nobody has named the folder, which need not exist.
+std::vector<std::string> icd_files_in(const std::string& folder, bool is_default, Problems& problems) {
   std::vector<std::string> files;
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir(folder.c_str()), closedir);
-  if (!directory) return files;
+  if (!directory) {
+    problems.push_back("the folder " + folder + " cannot be read (" + std::strerror(errno) +
+                       "): let its users read it, or name another");
+    return files;
+  }
   while (const dirent* entry = readdir(directory.get())) {
     const std::string_view name = entry->d_name;
     if (name.ends_with(kIcd) && name.size() > kIcd.size()) files.push_back(folder + "/" + entry->d_name);
   }
   std::sort(files.begin(), files.end());
+  if (files.empty() && !is_default)
+    problems.push_back("the folder " + folder + " has no .icd files: name one that has, or a driver");
   return files;
 }
 
-// The libraries that `path` names. A folder may be empty or missing.
-std::vector<std::string> libraries_of(const std::string& path) {
+// The libraries that `path` names.
+std::vector<std::string> libraries_of(const std::string& path, Problems& problems) {
+  const std::vector<std::string> defaults = base::Settings{}.wrap;
+  const bool is_default = std::find(defaults.begin(), defaults.end(), path) != defaults.end();
+  if (path.find('/') == std::string::npos) return {path};  // the dynamic linker searches for it
   struct stat status {};
   const bool there = stat(path.c_str(), &status) == 0;
+  const int error = there ? 0 : errno;
   std::vector<std::string> files;
   if (there && S_ISDIR(status.st_mode)) {
-    files = icd_files_in(path);
-  } else if (path.ends_with(kIcd)) {
+    files = icd_files_in(path, is_default, problems);
+  } else if (there && path.ends_with(kIcd)) {
     files = {path};
+  } else if (there) {
+    return {path};
   } else {
-    return !there && errno == ENOENT && path.find(".so") == std::string::npos
-               ? files
-               : std::vector<std::string>{path};
+    if (!is_default || error != ENOENT) {
+      problems.push_back(path + " cannot be found (" + std::strerror(error) +
+                         "): name a driver's library, an .icd file or a folder of .icd files");
+    }
+    return {};
   }
-  for (std::string& file : files) file = library_in(file);
+  for (std::string& file : files) file = library_in(file, problems);
   std::erase(files, "");
   return files;
 }
@@ -140,7 +163,7 @@ void add_library(const std::string& path, std::vector<Driver>& drivers, std::vec
 std::vector<Driver> load(const std::vector<std::string>& paths, std::vector<std::string>& problems) {
   std::vector<Driver> drivers;
   for (const std::string& path : paths) {
-    for (const std::string& library : libraries_of(path)) add_library(library, drivers, problems);
+    for (const std::string& library : libraries_of(path, problems)) add_library(library, drivers, problems);
   }
   return drivers;
 }

@@ -1,13 +1,17 @@
 #include "cli/bench/bench.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <unistd.h>
 
+#include "cli/probe/child_process.h"
 #include "cli/system/installation.h"
+#include "cli/system/search_list.h"
 
 namespace cleave::cli {
 namespace {
@@ -26,6 +30,36 @@ fs::path find_suite(const Installation& cleave) {
   return {};
 }
 
+// Each python3 in PATH, and the system's.
+std::vector<std::string> pythons() {
+  std::vector<std::string> found;
+  const char* const path = std::getenv("PATH");
+  SearchList folders = split(path != nullptr ? path : "", ":");
+  folders.emplace_back("/usr/bin");
+  for (const std::string& folder : folders) {
+    const std::string file = (folder.empty() ? "." : folder) + "/python3";
+    if (::access(file.c_str(), X_OK) == 0 && std::find(found.begin(), found.end(), file) == found.end())
+      found.push_back(file);
+  }
+  return found;
+}
+
+bool has_matplotlib(const std::string& python) {
+  ChildRequest child;
+  child.arguments = {python, "-c", "import importlib.util, sys; sys.exit(importlib.util.find_spec('matplotlib') is None)"};
+  child.limit = std::chrono::seconds(10);
+  child.is_program = true;
+  return run_child(child).succeeded();
+}
+
+// The first python3 that can make pictures, or else the first.
+std::string choose_python() {
+  const std::vector<std::string> all = pythons();
+  const auto able = std::find_if(all.begin(), all.end(), has_matplotlib);
+  if (able != all.end()) return *able;
+  return all.empty() ? "python3" : all.front();
+}
+
 }  // namespace
 
 int bench(const std::vector<std::string>& arguments) {
@@ -40,7 +74,7 @@ int bench(const std::vector<std::string>& arguments) {
   }
   ::setenv("CLEAVE_BENCH", folder.c_str(), 1);
   ::setenv("CLEAVE_BENCH_LIBRARY", cleave.drop_in.c_str(), 1);
-  std::vector<std::string> words = {"python3", folder / "suite"};
+  std::vector<std::string> words = {choose_python(), folder / "suite"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> list;
   list.reserve(words.size() + 1);

@@ -142,6 +142,7 @@ int doctor(const DoctorRequest& request) {
     report_servers(request, records, report);
   }
   if (!request.program.empty()) report_program(request, cleave, registered, report);
+  if (!request.command.empty()) report_loaders(request, cleave, report);
   report.conclude();
   return report.problems() == 0 ? 0 : 1;
 }

@@ -14,6 +14,7 @@ namespace cleave::cli {
 
 struct DoctorRequest {
   std::string program;                        // a program to examine, too; may be empty
+  std::vector<std::string> command;           // if not empty, that program with its arguments, to be run
   std::chrono::milliseconds timeout{10'000};  // for each probe process
 };
 
@@ -32,6 +33,9 @@ bool report_vendor(const DoctorRequest& request, const std::string& loader, Repo
 // `registered`: the result of report_vendor().
 void report_program(const DoctorRequest& request, const Installation& cleave, bool registered,
                     Report& report);
+
+// Runs the command natively and under Cleave, and compares the OpenCL loaders that the dynamic linker gives it.
+void report_loaders(const DoctorRequest& request, const Installation& cleave, Report& report);
 
 // The record of a setting with its value and origin, or null.
 const Record* find_setting(const std::vector<Record>& records, std::string_view key);

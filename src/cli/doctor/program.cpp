@@ -22,6 +22,8 @@ void report_program(const DoctorRequest& request, const Installation& cleave, bo
     }
   }
   if (is_intercepted) report.ok("start it with: cleave run -- " + request.program);
+  if (is_intercepted && request.command.empty())
+    report.note("which loader it gets: cleave doctor --run " + request.program + " ARGUMENTS...");
 }
 
 }  // namespace cleave::cli

@@ -71,11 +71,13 @@ int start(const ChildRequest& request, const base::FileDescriptor& output, const
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
 
-  std::vector<std::string> arguments = {"cleave"};
+  std::vector<std::string> arguments;
+  if (!request.is_program) arguments.emplace_back("cleave");
+  const std::string file = request.is_program ? request.arguments.front() : "/proc/self/exe";
   arguments.insert(arguments.end(), request.arguments.begin(), request.arguments.end());
   std::vector<std::string> environment = changed_environment(request);
-  const int error = ::posix_spawn(&child, "/proc/self/exe", &actions, &attributes, pointers(arguments).data(),
-                                  pointers(environment).data());
+  const int error = ::posix_spawnp(&child, file.c_str(), &actions, &attributes, pointers(arguments).data(),
+                                   pointers(environment).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return error;

@@ -1,4 +1,4 @@
-// Runs this command in child processes, which may crash or hang without harm: `cleave doctor` loads drivers only there.
+// Runs this command, and programs that are examined, in child processes, which may crash or hang without harm: `cleave doctor` loads drivers only there.
 #pragma once
 
 #include <chrono>
@@ -18,6 +18,7 @@ struct ChildRequest {
   // Changes to the environment; a variable without a value is removed.
   std::vector<std::pair<std::string, std::optional<std::string>>> environment;
   std::chrono::milliseconds limit{};  // the child and its descendants are killed after this time
+  bool is_program = false;            // the arguments are another program's, its name first
 };
 
 struct ChildResult {
@@ -33,7 +34,7 @@ struct ChildResult {
   std::string outcome_text() const;
 };
 
-// Runs `cleave` with empty standard input until it ends.
+// Runs it with empty standard input until it ends.
 ChildResult run_child(const ChildRequest& request);
 
 // A child that writes lines for as long as this object lives. Its standard error is discarded; the request's limit does not

@@ -180,6 +180,10 @@ const Table* install(const Table& next, const Face& face, base::Configuration co
   return nullptr;
 }
 
+void report_mistakes() noexcept {
+  if (Interposer* const made = current_interposer()) made->owner.report_mistakes();
+}
+
 void uninstall() { delete replace_interposer(nullptr); }
 
 void* find_override(std::string_view wanted) {

@@ -19,6 +19,10 @@ namespace cleave::interpose {
 const Table* install(const Table& next, const Face& face, base::Configuration configuration,
                      base::Clock& clock = base::Clock::system()) noexcept;
 
+// Reports mistakes in the settings now, if there are any and no other Cleave splits, instead of at the first launch. For a face
+// above a loader, once that answers calls.
+void report_mistakes() noexcept;
+
 // Removes Cleave and frees everything. Only for tests, and only while no call is in progress: programs may call at any
 // time, so a face stays installed.
 void uninstall();

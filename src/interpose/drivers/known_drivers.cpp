@@ -30,6 +30,8 @@ struct KnownDriver {
   std::string_view variables;                  // how the names of its environment variables begin
   std::span<const std::string_view> harmless;  // those that change neither code nor launches
   ProbeResult facts;
+  std::string_view log_place;  // find_log_lines()
+  unsigned log_shift;
 };
 
 constexpr std::array<std::string_view, 6> kHarmlessToPocl = {"POCL_AFFINITY",     "POCL_CACHE_DIR",
@@ -46,7 +48,9 @@ constexpr std::array<KnownDriver, 2> kKnownDrivers = {{
      CL_DEVICE_TYPE_CPU,
      "POCL_",
      kHarmlessToPocl,
-     {.carries_tags = true, .carries_volume_tags = true, .truncates_offsets = false}},
+     {.carries_tags = true, .carries_volume_tags = true, .truncates_offsets = false},
+     "",
+     0},
     {"Oclgrind",
      "OpenCL 1.2 (Oclgrind 21.10)",
      "Oclgrind 21.10",
@@ -54,7 +58,9 @@ constexpr std::array<KnownDriver, 2> kKnownDrivers = {{
      CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR | CL_DEVICE_TYPE_DEFAULT,
      "OCLGRIND_",
      kHarmlessToOclgrind,
-     {.carries_tags = true, .carries_volume_tags = true, .truncates_offsets = false}},
+     {.carries_tags = true, .carries_volume_tags = true, .truncates_offsets = false},
+     "input.cl",
+     123},
 }};
 
 // The start of the text if it is longer.
@@ -105,16 +111,27 @@ const KnownDriver* find_driver(const Table& next, cl_platform_id platform, cl_de
   return found != kKnownDrivers.end() ? &*found : nullptr;
 }
 
+// The row of the table that holds for this device; null if there is none.
+const KnownDriver* verified_driver(const Table& next, cl_device_id device) {
+  if (!kIsVerifiedArchitecture) return nullptr;
+  const auto platform = number_of<cl_platform_id>(next, device, CL_DEVICE_PLATFORM);
+  if (platform == nullptr || base::is_remote_platform(next, platform)) return nullptr;
+  const KnownDriver* const driver = find_driver(next, platform, device);
+  if (driver == nullptr || is_changed_by_environment(*driver)) return nullptr;
+  return base::to_text(probe_digest()) == kVerifiedProbe ? driver : nullptr;
+}
+
 }  // namespace
 
 std::optional<ProbeResult> known_facts(const Table& next, cl_device_id device) {
-  if (!kIsVerifiedArchitecture) return std::nullopt;
-  const auto platform = number_of<cl_platform_id>(next, device, CL_DEVICE_PLATFORM);
-  if (platform == nullptr || base::is_remote_platform(next, platform)) return std::nullopt;
-  const KnownDriver* const driver = find_driver(next, platform, device);
-  if (driver == nullptr || is_changed_by_environment(*driver)) return std::nullopt;
-  if (base::to_text(probe_digest()) != kVerifiedProbe) return std::nullopt;
-  return driver->facts;
+  const KnownDriver* const driver = verified_driver(next, device);
+  return driver != nullptr ? std::optional(driver->facts) : std::nullopt;
+}
+
+std::optional<LogLines> known_log_lines(const Table& next, cl_device_id device) {
+  const KnownDriver* const driver = verified_driver(next, device);
+  if (driver == nullptr) return std::nullopt;
+  return LogLines{std::string(driver->log_place), driver->log_shift};
 }
 
 }  // namespace cleave::interpose

@@ -32,4 +32,7 @@ inline constexpr std::string_view kVerifiedProbe =
 // Empty for a driver that is to be probed. Calls the driver for its texts alone. May throw std::bad_alloc.
 std::optional<ProbeResult> known_facts(const Table& next, cl_device_id device);
 
+// As known_facts(), of find_log_lines(): the build with a mistake that this makes lets some compilers print a line of their own.
+std::optional<LogLines> known_log_lines(const Table& next, cl_device_id device);
+
 }  // namespace cleave::interpose

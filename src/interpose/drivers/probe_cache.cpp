@@ -126,8 +126,10 @@ std::string ProbeCache::restore_line_numbers(std::string log, cl_device_id devic
     const auto found = lines_.find(device);
     if (found != lines_.end()) known = found->second;
   }
+  const bool is_new = !known;
+  if (is_new) known = known_log_lines(next_, device);
   const LogLines lines = known ? *known : find_log_lines(next_, device);
-  if (!known) {
+  if (is_new) {
     const base::MutexLock lock(mutex_);
     lines_[device] = lines;
   }

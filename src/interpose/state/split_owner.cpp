@@ -13,11 +13,22 @@ SplitOwner::State SplitOwner::determine() noexcept {
   // Concurrent threads get the same answer, and one of them reports. If a face above came first, its decision counts.
   State known = State::unknown;
   if (!state_.compare_exchange_strong(known, found, std::memory_order_acq_rel)) return known;
-  if (!below) {
-    for (const std::string& problem : configuration_.problems) base::log_line(problem);
-    for (const std::string& notice : configuration_.notices) base::log_line(notice);
-  }
+  if (!below) report();
   return found;
+}
+
+void SplitOwner::report() const noexcept {
+  for (const std::string& problem : configuration_.problems) base::log_line(problem);
+  for (const std::string& notice : configuration_.notices) base::log_line(notice);
+}
+
+bool SplitOwner::is_this_at_exit() noexcept {
+  State known = State::unknown;
+  if (state_.compare_exchange_strong(known, State::this_one, std::memory_order_acq_rel)) {
+    report();
+    return true;
+  }
+  return known != State::another;
 }
 
 bool SplitOwner::begin() noexcept {

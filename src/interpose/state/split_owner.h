@@ -29,6 +29,18 @@ class SplitOwner {
     return (known == State::unknown ? determine() : known) != State::another;
   }
 
+  // Determines it now if there is something to report that does not wait for a launch: problems and notices of the
+  // configuration, and what is reported at exit.
+  void report_mistakes() noexcept {
+    const base::Settings& settings = configuration_.settings;
+    const bool reports = !settings.stats.empty() || settings.explain || !settings.trace.empty();
+    if (reports || !configuration_.problems.empty() || !configuration_.notices.empty()) is_this();
+  }
+
+  // At the process's exit, when the loader below may be gone: whether this interposer splits, or would have. The latter
+  // if nothing is known of another.
+  bool is_this_at_exit() noexcept;
+
   // Whether begin() has succeeded: one load.
   [[nodiscard]] bool has_begun() const { return state_.load(std::memory_order_acquire) == State::begun; }
 
@@ -47,6 +59,7 @@ class SplitOwner {
  private:
   enum class State : std::uint8_t { unknown, another, this_one, begun };
   State determine() noexcept;
+  void report() const noexcept;
 
   const Table& next_;
   const base::Configuration& configuration_;

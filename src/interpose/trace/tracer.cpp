@@ -233,7 +233,7 @@ std::uint64_t Tracer::launch_in_progress() noexcept {
   return LaunchTrace::current_ != nullptr ? LaunchTrace::current_->number_ : 0;
 }
 
-void Tracer::end() noexcept try {
+void Tracer::end(bool without_events) noexcept try {
   observe::TraceEvents events;
   {
     const base::MutexLock lock(mutex_);
@@ -244,7 +244,7 @@ void Tracer::end() noexcept try {
     }
   }
   write(events);
-  trace_.end();
+  trace_.end(without_events);
 } catch (...) {
   trace_.end();
 }

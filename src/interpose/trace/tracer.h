@@ -102,8 +102,8 @@ class Tracer {
   // The number of the launch that the calling thread is making; 0: none.
   [[nodiscard]] static std::uint64_t launch_in_progress() noexcept;
 
-  // The process exits.
-  void end() noexcept;
+  // The process exits. `without_events`: there is to be a file even if nothing was traced.
+  void end(bool without_events = false) noexcept;
 
  private:
   friend class LaunchTrace;

@@ -7,7 +7,7 @@ import struct
 import sys
 
 from command_test import CommandTest
-from support.options import main
+from support.options import OPTIONS, main
 
 EMPTY_PROGRAM = "int main() {}"
 OPENCL_PROGRAM = 'extern "C" int clGetPlatformIDs(unsigned, void*, unsigned*);\nint main() { clGetPlatformIDs(0, 0, 0); }'
@@ -120,6 +120,53 @@ class Files(Programs):
         self.script("my-program", "#!/bin/sh\n")
         lines = self.examine("my-program", PATH=f"{self.folder}:{os.environ['PATH']}")
         self.assertIn(f"the file is {self.folder}/my-program", lines)
+
+
+ASKING = 'extern "C" int clGetPlatformIDs(unsigned, void*, unsigned*);\nint main(int n, char**) { return n != 3 || clGetPlatformIDs(0, 0, 0); }'
+OPENING = '''#include <dlfcn.h>
+int main(int, char** arguments) {
+  auto* f = reinterpret_cast<int (*)(unsigned, void*, unsigned*)>(dlsym(dlopen(arguments[1], RTLD_NOW), "clGetPlatformIDs"));
+  unsigned count = 0;
+  f(0, nullptr, &count);
+}'''
+
+
+class Loaders(Programs):
+    """`cleave doctor --run`: the program's loader natively and under Cleave."""
+
+    def compare(self, *command, **environment):
+        vendors = self.folder / "no-drivers"
+        vendors.mkdir(exist_ok=True)
+        environment.setdefault("OCL_ICD_VENDORS", str(vendors))
+        _, report = self.doctor("--timeout", "60", "--run", *command, **environment)
+        return report.split(f"Loader of {command[0]}\n")[1].split("\n\n")[0]
+
+    def test_same_for_a_linked_program_that_gets_its_arguments(self):
+        lines = self.compare(self.compile("asking", ASKING, "-lOpenCL"), "--run", "-x")
+        self.assertIn(f"natively: {OPTIONS.loader}\n", lines)
+        self.assertIn(f"under Cleave: {OPTIONS.loader}\n", lines)
+        self.assertIn("ok       Cleave changes nothing about the loader", lines)
+
+    def test_same_for_programs_that_open_it(self):
+        program = self.compile("opening", OPENING)
+        self.assertIn("Cleave changes nothing", self.compare(program, "libOpenCL.so.1"))
+        lines = self.compare(program, OPTIONS.loader)
+        self.assertIn("Cleave changes nothing", lines)
+        self.assertIn("by its path: Cleave is in the loader's layer", lines)
+
+    def test_difference_that_the_user_asks_for(self):
+        other = shutil.copy(OPTIONS.loader, self.folder / "libOpenCL-other.so.1")
+        lines = self.compare(self.compile("opening", OPENING), "libOpenCL.so.1", CLEAVE_NEXT=other)
+        self.assertIn(f"under Cleave: {other}\n", lines)
+        self.assertIn("they differ, as CLEAVE_NEXT asks for", lines)
+
+    def test_program_that_does_not_use_opencl(self):
+        self.assertIn("it did not use OpenCL in this run", self.compare("true"))
+
+    def test_program_that_is_missing_in_the_command_line(self):
+        done = self.cleave("doctor", "--run")
+        self.assertEqual((done.returncode, done.stdout), (2, b""))
+        self.assertIn(b"cleave doctor --run PROGRAM", done.stderr)
 
 
 class Privileges(Programs):

@@ -14,6 +14,7 @@ PROGRAMS = [CLEAVE.parent / name for name in ("cleave", "cleave-monitord", "clea
 SETTINGS = pathlib.Path(__file__).absolute().parents[3] / "docs/configuration.md"
 SUITES = ("micro", "split", "neighbours", "remote", "admission", "clients", "turns", "gpu", "all", "compare", "plot", "tune")
 COMMANDS = [(), ("run",), ("doctor",), ("top",), ("icd",), ("icd", "install"), ("icd", "uninstall"), ("icd", "status"),
+            ("layer",), ("layer", "install"), ("layer", "uninstall"), ("layer", "status"),
             ("remote",), ("remote", "ls"), ("bench",), *(("bench", suite) for suite in SUITES)]
 
 

@@ -52,6 +52,16 @@ class Settings(Environment):
         self.assertEqual((variables["CLEAVE_VMS"], variables["CLEAVE_ALPHA"]), ("3", "9"))
 
 
+class LoadersVariables(Environment):
+    def test_they_are_unchanged(self):
+        # docs/loaders.md
+        given = {name: f"/{name}:/x" for name in (
+            "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "OPENCL_VENDOR_PATH", "OPENCL_LAYER_PATH", "OCL_ICD_PLATFORM_SORT",
+            "OCL_ICD_DEFAULT_PLATFORM", "OCL_ICD_ENABLE_TRACE")}
+        variables = self.run_and_get_environment(environment=given)
+        self.assertEqual({name: variables.get(name) for name in given}, given)
+
+
 class Libraries(Environment):
     def test_preload_library_path_and_layer_are_set(self):
         variables = self.run_and_get_environment()

@@ -20,6 +20,15 @@ void print(const char* whose, const std::optional<cleave::interpose::ProbeResult
               facts->carries_volume_tags, facts->truncates_offsets);
 }
 
+// None where the driver counts as the source says.
+void print(const char* whose, const std::optional<cleave::interpose::LogLines>& lines) {
+  if (!lines) {
+    std::printf("%s lines: nothing\n", whose);
+  } else {
+    std::printf("%s lines: \"%s\" %u\n", whose, lines->shift == 0 ? "" : lines->place.c_str(), lines->shift);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -28,8 +37,11 @@ int main(int argc, char** argv) try {
   cl_device_id device = cl.device_of("");
   if (device == nullptr) throw std::runtime_error("no device");
   print("known", cleave::interpose::known_facts(cl, device));
-  if (argc > 1 && std::string_view(argv[1]) == "probe")
+  print("known", cleave::interpose::known_log_lines(cl, device));
+  if (argc > 1 && std::string_view(argv[1]) == "probe") {
     print("probed", cleave::interpose::probe_driver(cl, cleave::base::Clock::system(), device));
+    print("probed", std::optional(cleave::interpose::find_log_lines(cl, device)));
+  }
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());

@@ -135,7 +135,7 @@ class ProgramTest(unittest.TestCase):
         self._runs += 1
         stats = self.folder / f"{self.id()}-{self._runs}-stats"
         stats.mkdir()
-        environment = self.environment(CLEAVE_STATS=stats / "%p.json", **variables, **settings)
+        environment = self.environment(**({"CLEAVE_STATS": stats / "%p.json"} | variables | settings))
         if method != "native":
             environment = self.with_vendor_below(environment)
         full = [str(word) for word in (*prefix, *options, *(["--"] if prefix else []), *command)]

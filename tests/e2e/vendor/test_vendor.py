@@ -1,6 +1,7 @@
 """A machine on which cleave.icd is the only vendor: programs find the wrapped driver, and their launches are split once."""
 
 import os
+from pathlib import Path
 
 from support.options import DROP_IN, LAYER, OPTIONS, VENDOR, main
 from support.programs import ProgramTest, clinfo, driver_icd
@@ -71,7 +72,32 @@ class Vendor(ProgramTest):
 
     def test_no_driver_to_wrap_means_no_platform(self):
         run = self.run_vendor(*clinfo("--list"), CLEAVE_ICD_WRAP="/nonexistent/folder")
-        self.assertEqual((run.out, run.err), ("", ""), run)
+        self.assertEqual(run.out, "", run)
+        self.assertRegex(run.err, r"\Acleave: CLEAVE_ICD_WRAP: /nonexistent/folder cannot be found [^\n]*\n\Z")
+
+    def test_driver_by_its_name_alone(self):
+        """As .icd files name it: where the dynamic linker finds it."""
+        expected = self.run_vendor(*clinfo("--list"))
+        library = Path(Path(driver_icd("pocl")).read_text().split()[0])
+        folder = str(library.parent) if library.is_absolute() else ""
+        settings = {"LD_LIBRARY_PATH": folder} if folder else {}
+        run = self.run_vendor(*clinfo("--list"), CLEAVE_ICD_WRAP=library.name, **settings)
+        self.assertEqual((run.err, "Portable" in run.out), ("", True), run)
+        self.assertEqual(run.out, expected.out) if OPTIONS.driver == "pocl" else None
+
+    def test_what_cannot_be_wrapped_is_named(self):
+        folder = self.own_folder()
+        (folder / "empty.icd").touch()
+        (folder / "none").mkdir()
+        for wrong, said in (
+            ("libno-such-driver.so.3", r"libno-such-driver.so.3 cannot be loaded \("),
+            ("/no/such.icd", "/no/such.icd cannot be found"),
+            (f"{folder}/empty.icd", "empty.icd names no library"),
+            (f"{folder}/none", "none has no .icd files"),
+        ):
+            with self.subTest(wrong):
+                run = self.run_vendor(*clinfo("--list"), CLEAVE_ICD_WRAP=wrong)
+                self.assertRegex(run.err, rf"\Acleave: CLEAVE_ICD_WRAP: [^\n]*{said}[^\n]*\n\Z")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,36 @@
+// What the dynamic linker has loaded into this process: the program and its libraries, and what they need.
+#pragma once
+
+#include <cstddef>
+#include <link.h>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cleave::icd {
+
+// A function that every OpenCL library defines.
+inline constexpr const char* kEntryPoint = "clGetPlatformIDs";
+
+struct LoadedObject {
+  std::string path;                 // as the linker knows it; empty for the program itself
+  std::string soname;               // DT_SONAME, or empty
+  std::vector<std::string> needed;  // DT_NEEDED
+  bool is_cleave = false;
+  bool has_opencl = false;  // defines clGetPlatformIDs
+  bool skips_defaults =
+      false;            // linked with -z nodefaultlib: neither default folders nor what the cache has of them
+  ElfW(Addr) base = 0;  // what the linker adds to its addresses
+
+  // Whether the linker takes this object for the library `name`, a path or a plain name.
+  bool answers_to(std::string_view name) const;
+};
+
+// In the order in which they were loaded, the program first. Thread-safe; takes the linker's lock. May throw std::bad_alloc.
+std::vector<LoadedObject> loaded_objects();
+
+// The one that contains `address`.
+std::optional<std::size_t> index_of(const std::vector<LoadedObject>& objects, const void* address);
+
+}  // namespace cleave::icd

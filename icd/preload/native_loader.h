@@ -1,0 +1,39 @@
+// Which OpenCL loader the program would have without Cleave, decided from what is loaded. Pure: no call of the linker's.
+//
+// The drop-in has the loader's name, libOpenCL.so.1, so that the linker satisfies with it whoever asks for that name, and a
+// drop-in that is preloaded comes before every other definition of OpenCL's functions. Natively
+//   - the functions come from the first object that defines them: of those that were loaded with the program, breadth first,
+//     then of what the calling library needs;
+//   - a library that is needed or opened by a name is one that is loaded already and has this name, else the linker
+//     searches for it, along the run path of the object that asks first.
+//
+// Source: the ELF specification (gABI, "Dynamic Linking"), and ld.so(8).
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "icd/preload/loaded_objects.h"
+
+namespace cleave::icd {
+
+struct NativeLoader {
+  // A search of the linker's, for a library that the object `importer` needs or opens.
+  struct Search {
+    std::string name;
+    std::size_t importer;
+    bool operator==(const Search&) const = default;
+  };
+
+  std::optional<std::size_t> loaded;  // this object is the loader
+  std::vector<Search> searches;       // else, or if that one will not do: the first that finds one
+};
+
+// `caller`: the object that calls OpenCL, if it is known. `next`: the object whose definition comes after the drop-in's among
+// those that the whole program sees, if there is one.
+NativeLoader native_loader(const std::vector<LoadedObject>& objects, std::optional<std::size_t> caller,
+                           std::optional<std::size_t> next);
+
+}  // namespace cleave::icd
