@@ -1,6 +1,7 @@
 #include "monitor/daemon.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "cleave/monitor.h"
@@ -22,6 +23,8 @@ HubOptions hub_options(const Options& options) {
   result.clients_per_peer = options.clients_per_peer;
   result.heartbeat = options.heartbeat;
   result.patience = options.patience;
+  result.busy_share = static_cast<unsigned>(std::lround(options.busy_share * 100));
+  result.interval = options.interval;
   return result;
 }
 

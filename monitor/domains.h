@@ -20,6 +20,10 @@ namespace cleave::monitor {
 // Libvirt's identifier of a domain.
 using Uuid = std::array<unsigned char, 16>;
 
+// Whether this is Xen's Domain-0, which runs the host and is no guest. Libvirt lists it among the domains that run, with an
+// identifier of zeros, which no other domain has (libxlAddDom0 in libvirt's src/libxl/libxl_driver.c). Its name could be anything.
+bool is_control_domain(const Uuid& domain);
+
 using TimePoint = std::chrono::steady_clock::time_point;
 
 // The processor time that a domain has used since it was started, all its processors together.
@@ -42,6 +46,7 @@ class Domains {
   // known to be idle.
   explicit Domains(double busy_share) : busy_share_(busy_share) {}
 
+  // The control domain is ignored wherever it appears.
   void event(const Uuid& domain, bool running);
 
   void begin_listing();

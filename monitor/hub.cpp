@@ -14,7 +14,9 @@ constexpr std::string_view kFull = "full";
 Hub::Hub(HubOptions options)
     : options_(std::move(options)),
       shares_(options_.max_clients, options_.clients_per_peer, daemon::PeerShares::WhenFull::newcomers_wait),
-      greeting_(base::greeting_line(static_cast<unsigned>(options_.heartbeat.count())) + '\n') {
+      greeting_(base::greeting_line(static_cast<unsigned>(options_.heartbeat.count()), options_.busy_share,
+                                    static_cast<unsigned>(options_.interval.count())) +
+                '\n') {
   publish(Total{});
 }
 

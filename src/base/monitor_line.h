@@ -12,7 +12,7 @@ namespace cleave::base {
 
 struct MonitorLine {
   enum class Kind : std::uint8_t {
-    greeting,  // version and heartbeat_ms are set
+    greeting,  // version and heartbeat_ms are set; busy_share and interval_ms if the daemon says them
     count,     // sequence, running and busy are set
     unknown,   // the daemon has no count at the moment; sequence is set
     alive,     // nothing has changed; sequence is that of the last count or unknown
@@ -22,6 +22,8 @@ struct MonitorLine {
   Kind kind = Kind::other;
   unsigned version = 0;
   unsigned heartbeat_ms = 0;   // the longest interval between two lines of the daemon
+  unsigned busy_share = 0;     // per cent of one processor from which a machine counts as busy, at most 100
+  unsigned interval_ms = 0;    // between two samples of the processor times from which that follows
   std::uint64_t sequence = 0;  // incremented with every count or unknown
   unsigned running = 0;        // running virtual machines, at most kMaxMachines
   unsigned busy = 0;           // of these, those that use their processors
@@ -33,7 +35,7 @@ constexpr unsigned kMaxMachines = 100'000;
 // range. Extra fields after the known ones are ignored.
 std::optional<MonitorLine> parse_monitor_line(std::string_view line);
 
-std::string greeting_line(unsigned heartbeat_ms);
+std::string greeting_line(unsigned heartbeat_ms, unsigned busy_share, unsigned interval_ms);
 std::string count_line(std::uint64_t sequence, unsigned running, unsigned busy);
 std::string unknown_line(std::uint64_t sequence);
 std::string alive_line(std::uint64_t sequence);

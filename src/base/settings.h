@@ -43,6 +43,9 @@ struct NeighbourSources {
   std::vector<std::string> files;  // paths
 };
 
+// Which virtual machines of the host count, as the monitor tells them apart: all that run, or this one and the busy ones.
+enum class CountBy : std::uint8_t { running, busy };
+
 // Whether launches take turns with those of other processes (docs/turns.md): where they share a device that is not a
 // processor, or on all devices.
 enum class TurnMode : std::uint8_t { automatic, on, off };
@@ -100,6 +103,7 @@ struct Settings {
   TurnSettings turns;
   std::optional<unsigned> vms;  // empty: the sources are polled
   NeighbourSources sources;
+  CountBy count_by = CountBy::running;
   std::optional<Address> monitor;    // empty: the default addresses are tried
   std::chrono::seconds max_age{10};  // after this time without confirmation a count is stale
   StaleCount stale;

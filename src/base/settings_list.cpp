@@ -210,6 +210,11 @@ bool parse_sources(Settings& settings, std::string_view text) {
   return true;
 }
 
+bool parse_count_by(Settings& settings, std::string_view text) {
+  constexpr Choice<CountBy> kChoices[] = {{"running", CountBy::running}, {"busy", CountBy::busy}};
+  return parse_choice(text, kChoices, settings.count_by);
+}
+
 // Whether a client can connect to the address. Port 0 and the CID "any" are for listeners.
 bool is_connectable(const std::optional<Address>& address) {
   if (!address) return false;
@@ -320,6 +325,7 @@ const std::vector<Setting>& settings_list() {
       {"CLEAVE_VMS", "neighbours.count", "", "the number of running VMs, from 1 to 100000", parse_vms},
       {"CLEAVE_NEIGHBOURS", "neighbours.source", "monitor",
        "monitor, peers or file:PATH, or several of them separated by commas", parse_sources},
+      {"CLEAVE_COUNT_BY", "neighbours.count_by", "running", "running or busy", parse_count_by},
       {"CLEAVE_MONITOR", "neighbours.monitor", "",
        "unix:PATH, tcp:HOST:PORT or vsock:CID:PORT, where cleave-monitord listens", parse_monitor},
       {"CLEAVE_MAX_AGE", "neighbours.max_age", "10", "a whole number of seconds from 1 to 86400",

@@ -15,6 +15,7 @@
 #include "neighbours/backoff.h"
 #include "neighbours/monitor_protocol.h"
 #include "neighbours/nonblocking_connection.h"
+#include "neighbours/own_use.h"
 #include "neighbours/source.h"
 
 namespace cleave::neighbours {
@@ -23,10 +24,12 @@ class MonitorSource final : public Source {
  public:
   // `named`: the user has named the address, so warn if it cannot be reached. `seed` spreads the attempts of different
   // processes. Warns, too, if the daemon's heartbeat is longer than `max_age`, after which a count is stale.
-  // One that `trust` does not cover is not listened to, with a warning. Requires: at least one address.
+  // `count_by` says which machines count; where the monitor is another machine's, this machine's own processor time is sampled for that
+  // (own_use.h). A monitor that `trust` does not cover is not listened to, with a warning. Requires: at least one address.
   MonitorSource(std::vector<base::Address> addresses, bool named, std::uint64_t seed,
                 base::Nanoseconds max_age = base::Nanoseconds::max(),
-                base::MonitorTrust trust = base::MonitorTrust::owner);
+                base::MonitorTrust trust = base::MonitorTrust::owner,
+                base::CountBy count_by = base::CountBy::running);
 
   [[nodiscard]] std::string name() const override { return "monitor"; }
   [[nodiscard]] std::string endpoint() const override;
@@ -50,6 +53,8 @@ class MonitorSource final : public Source {
   void check_connecting(base::Nanoseconds now);
   bool is_trusted();
   void receive(base::Nanoseconds now);
+  void update_count();
+  void sample_own_use(base::Nanoseconds now);
   void check_heartbeat();
   void disconnect(base::Nanoseconds now);
   void back_off(base::Nanoseconds now);
@@ -61,11 +66,13 @@ class MonitorSource final : public Source {
   const bool remote_;
   const base::Nanoseconds max_age_;
   const base::MonitorTrust trust_;
+  const base::CountBy count_by_;
   Backoff backoff_;
   std::vector<Candidate> round_;
   std::size_t round_index_ = 0;  // in round_
   NonblockingConnection connection_;
   std::optional<MonitorProtocol> protocol_;  // while there is a connection
+  std::optional<OwnUse> own_use_;  // while there is a connection to another machine, if the busy ones count
   std::optional<TimedCount> last_count_;
   base::Nanoseconds started_at_{0};  // the attempt or the conversation
   base::Nanoseconds next_round_{0};  // when the next round begins

@@ -120,7 +120,8 @@ std::vector<std::unique_ptr<Source>> Neighbours::make_sources() const {
     const auto seed = static_cast<std::uint64_t>(base::Clock::system().now().count()) ^
                       static_cast<std::uint64_t>(getpid()) << 40U;
     sources.push_back(std::make_unique<MonitorSource>(addresses, settings_.monitor.has_value(), seed,
-                                                      settings_.max_age, settings_.monitor_trust));
+                                                      settings_.max_age, settings_.monitor_trust,
+                                                      settings_.count_by));
   }
   return sources;
 }

@@ -12,11 +12,13 @@ namespace {
 using LineKind = MonitorLine::Kind;
 
 TEST(MonitorLine, RoundTrips) {
-  const auto greeting = parse_monitor_line(greeting_line(2000));
+  const auto greeting = parse_monitor_line(greeting_line(2000, 20, 3000));
   ASSERT_TRUE(greeting);
   EXPECT_EQ(greeting->kind, LineKind::greeting);
   EXPECT_EQ(greeting->version, static_cast<unsigned>(CLEAVE_MONITOR_PROTOCOL));
   EXPECT_EQ(greeting->heartbeat_ms, 2000U);
+  EXPECT_EQ(greeting->busy_share, 20U);
+  EXPECT_EQ(greeting->interval_ms, 3000U);
   const auto count = parse_monitor_line(count_line(UINT64_MAX, kMaxMachines, 7));
   ASSERT_TRUE(count);
   EXPECT_EQ(count->kind, LineKind::count);
@@ -64,6 +66,8 @@ TEST(MonitorLine, MalformedLinesAreRejected) {
                                  "cleave-monitor x",
                                  "cleave-monitor 1 heartbeat=",
                                  "cleave-monitor 1 heartbeat=-1",
+                                 "cleave-monitor 1 busy-share=101",
+                                 "cleave-monitor 1 heartbeat=2 interval=x",
                                  "count 1 2 1\r",
                                  "count\t1 2 1",
                                  "k\xc3\xa4se"}) {

@@ -55,6 +55,29 @@ std::size_t slices_of_a_launch(InterposerFixture& fixture, cl_kernel kernel) {
   return fixture.driver.launches().size() - before;
 }
 
+class LiveBusyCount : public testing::Test, public ListeningMonitor, public InterposerFixture {
+ protected:
+  LiveBusyCount() : InterposerFixture(by_busy(following(listener))) {}
+
+  static base::Settings by_busy(base::Settings settings) {
+    settings.count_by = base::CountBy::busy;
+    return settings;
+  }
+
+  const cl_kernel kernel = make_kernel();
+};
+
+TEST_F(LiveBusyCount, IdleMachinesAreNoReasonToSplit) {
+  EXPECT_EQ(slices_of_a_launch(*this, kernel), 1U);
+  ASSERT_TRUE(kit::eventually([&] { return listener.answer(); }));
+  listener.say(std::string(kGreeting) + "count 1 3 2\n");
+  ASSERT_TRUE(count_is(3));
+  EXPECT_EQ(slices_of_a_launch(*this, kernel), 12U);
+  listener.say("count 2 3 0\n");
+  ASSERT_TRUE(count_is(1));
+  EXPECT_EQ(slices_of_a_launch(*this, kernel), 1U);
+}
+
 TEST_F(LiveNeighbourCount, LaunchesFollowChanges) {
   EXPECT_FALSE(listener.answer()) << "building is no launch";
   EXPECT_EQ(slices_of_a_launch(*this, kernel), 1U) << "no answer yet";

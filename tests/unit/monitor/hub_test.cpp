@@ -61,9 +61,9 @@ class HubTest : public testing::Test {
 TEST_F(HubTest, NewClientGetsGreetingAndState) {
   options_.heartbeat = std::chrono::milliseconds(2000);
   TestClient peer = join();
-  EXPECT_EQ(peer.received(), "cleave-monitor 1 heartbeat=2000\nunknown 1\n");
+  EXPECT_EQ(peer.received(), "cleave-monitor 1 heartbeat=2000 busy-share=20 interval=3000\nunknown 1\n");
   publish(2, 5, 3);
-  EXPECT_EQ(join().received(), "cleave-monitor 1 heartbeat=2000\ncount 2 5 3\n");
+  EXPECT_EQ(join().received(), "cleave-monitor 1 heartbeat=2000 busy-share=20 interval=3000\ncount 2 5 3\n");
 }
 
 TEST_F(HubTest, EachChangeIsBroadcast) {
@@ -261,7 +261,8 @@ TEST_F(HubTest, LongestGreetingAndStateFitOneBuffer) {
   options_.heartbeat = std::chrono::hours(1);
   hub().publish({UINT64_MAX, true, {100'000, 100'000}});
   EXPECT_EQ(join().received(),
-            "cleave-monitor 1 heartbeat=3600000\ncount 18446744073709551615 100000 100000\n");
+            "cleave-monitor 1 heartbeat=3600000 busy-share=20 interval=3000\ncount 18446744073709551615 "
+            "100000 100000\n");
 }
 
 }  // namespace
