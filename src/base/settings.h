@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/address.h"
+#include "base/alpha_table.h"
 
 namespace cleave::base {
 
@@ -69,10 +70,10 @@ struct StaleCount {
   unsigned vms = 0;  // for `number`
 };
 
-// Settings for kernels, or devices, whose name matches a shell pattern (fnmatch(3)). 0: not set.
+// Settings for kernels, or devices, whose name matches a shell pattern (fnmatch(3)). What is 0, or not set, is not set.
 struct NamedSettings {
   std::string pattern;
-  unsigned alpha = 0;
+  AlphaTable alpha;
   std::size_t cores = 0;  // devices only
 };
 
@@ -92,7 +93,7 @@ struct RemoteSettings {
 struct Settings {
   bool disable = false;
   SplitPolicy policy;
-  unsigned alpha = 4;
+  AlphaTable alpha = 4;
   double budget = 0.05;      // `budget`: the share of its run time that splitting a launch may cost
   unsigned alpha_max = 100;  // `budget`: the most slices for each VM
   std::optional<std::size_t> min_items;  // empty: the number of the device's cores
@@ -135,6 +136,11 @@ struct Setting {
   // accepted. TOML numbers and booleans are passed as text, arrays of strings joined by commas.
   bool (*apply)(Settings&, std::string_view);
 };
+
+// What is accepted for an α, to complete the sentence "expected ...".
+inline constexpr const char* kAlphaExpected =
+    "a whole number from 1 to 1000000, or a table VMS:ALPHA with ascending numbers of VMs, such as "
+    "1:10,2:7,4:4";
 
 // All settings but the tables [kernels] and [devices], in the order in which they are shown to users.
 const std::vector<Setting>& settings_list();

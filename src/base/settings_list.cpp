@@ -107,6 +107,12 @@ bool parse_policy(Settings& settings, std::string_view text) {
   return false;
 }
 
+bool parse_alpha(std::string_view text, AlphaTable& alpha) {
+  const auto table = AlphaTable::parse(text);
+  if (table) alpha = *table;
+  return table.has_value();
+}
+
 bool parse_launch_mode(Settings& settings, std::string_view text) {
   constexpr Choice<LaunchMode> kChoices[] = {{"auto", LaunchMode::automatic},
                                              {"sequential", LaunchMode::sequential},
@@ -302,8 +308,8 @@ const std::vector<Setting>& settings_list() {
       {"CLEAVE_SPLIT", "split.policy", "alpha",
        "off, alpha, budget, quantum:MS with MS from 0.1 to 60000, or fixed:N with N from 1 to 1000000",
        parse_policy},
-      {"CLEAVE_ALPHA", "split.alpha", "4", "a whole number from 1 to 1000000",
-       [](Settings& s, std::string_view text) { return parse_number(text, 1, kMaxSlices, s.alpha); }},
+      {"CLEAVE_ALPHA", "split.alpha", "4", kAlphaExpected,
+       [](Settings& s, std::string_view text) { return parse_alpha(text, s.alpha); }},
       {"CLEAVE_BUDGET", "split.budget", "0.05", "a share from 0.001 to 1, such as 0.05",
        [](Settings& s, std::string_view text) { return parse_decimal(text, kMinBudget, 1, s.budget); }},
       {"CLEAVE_ALPHA_MAX", "split.alpha_max", "100", "a whole number from 1 to 1000000",

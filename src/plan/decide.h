@@ -76,7 +76,7 @@ struct Kernel {
   bool shares_stores = false;
   // The kernel may depend on the local size chosen for a launch that names none.
   bool depends_on_grouping = true;
-  unsigned alpha = 0;  // α for this kernel, 0: the device's or the general one
+  base::AlphaTable alpha = {};  // α for this kernel; not set: the device's or the general one
 };
 
 // A group that reads results of earlier groups finds them complete only if these are in earlier slices.
@@ -88,7 +88,7 @@ struct Device {
   std::size_t cores = 1;
   std::size_t resident_groups = 1;  // upper bound of the work-groups it can hold at once
   std::size_t resident_items = 1;   // upper bound of the work-items
-  unsigned alpha = 0;               // α for this device, 0: the general one
+  base::AlphaTable alpha = {};      // α for this device; not set: the general one
   unsigned queues = 1;  // the most queues for one launch, so that other work still gets in between
   bool gains_from_pipelining = false;  // slices on several queues gain something and are safe
 };
@@ -106,7 +106,8 @@ struct Decision {
 std::optional<UnsplitReason> obstacle(const base::Settings& settings, const Kernel& kernel,
                                       const Device& device, std::size_t items);
 
-// VMs × α, with the α of the kernel or else of the device if these have their own. `vms` includes this one.
+// VMs × α, with the α for that number of VMs, of the kernel or else of the device if these have their own. `vms` includes this
+// one.
 std::size_t alpha_slices(const base::Settings& settings, const Kernel& kernel, const Device& device,
                          unsigned vms);
 

@@ -96,6 +96,22 @@ TEST_F(ConfigurationTest, SettingsPerKernelAndPerDevice) {
   EXPECT_EQ(configuration.settings.devices[0].cores, 16896U);
 }
 
+TEST_F(ConfigurationTest, AlphaMayDependOnTheNumberOfVms) {
+  const AlphaTable table = *AlphaTable::parse("1:10,2:7,4:4");
+  EXPECT_EQ(with({{"CLEAVE_ALPHA", "1:10,2:7,4:4"}}).settings.alpha, table);
+  const Configuration configuration = with_file(
+      "[split]\nalpha = \"1:10,2:7,4:4\"\n[kernels.\"mm*\"]\nalpha = [\"1:10\", \"2:7\", \"4:4\"]\n"
+      "[devices.\"*H200*\"]\nalpha = \"3:5\"\n");
+  EXPECT_THAT(configuration.problems, ElementsAre());
+  EXPECT_EQ(configuration.settings.alpha, table);
+  ASSERT_EQ(configuration.settings.kernels.size(), 1U);
+  EXPECT_EQ(configuration.settings.kernels[0].alpha, table);
+  ASSERT_EQ(configuration.settings.devices.size(), 1U);
+  EXPECT_EQ(configuration.settings.devices[0].alpha.of(1), 5U);
+  EXPECT_THAT(with_file("[kernels.mm]\nalpha = \"2:7,1:3\"\n").problems,
+              ElementsAre(HasSubstr("kernels.mm.alpha = \"2:7,1:3\": expected a whole number")));
+}
+
 TEST_F(ConfigurationTest, QuantumAcceptsFractionalMilliseconds) {
   using std::chrono::microseconds;
   for (const auto& [text, length] :

@@ -50,12 +50,14 @@ bool same(const Settings& a, const Settings& b) {
          a.vms.value_or(1) == b.vms.value_or(1) && a.stats == b.stats && a.next == b.next &&
          a.sources.monitor == b.sources.monitor && a.sources.peers == b.sources.peers &&
          a.sources.files == b.sources.files && a.monitor == b.monitor && a.max_age == b.max_age &&
-         a.stale.kind == b.stale.kind && a.stale.vms == b.stale.vms && a.registry == b.registry &&
-         a.top == b.top;
+         a.count_by == b.count_by && a.stale.kind == b.stale.kind && a.stale.vms == b.stale.vms &&
+         a.registry == b.registry && a.top == b.top;
 }
 
 void check_ranges(const Settings& settings) {
-  require(settings.alpha >= 1 && settings.alpha <= kMax, "alpha is in its range");
+  require(settings.alpha.is_set(), "alpha is set");
+  for (const auto& [vms, alpha] : settings.alpha.rows())
+    require(vms >= 1 && vms <= kMax && alpha >= 1 && alpha <= kMax, "alpha is in its range");
   require(settings.vms.value_or(1) >= 1 && settings.vms.value_or(1) <= kMax, "the VMs are in their range");
   require((settings.policy.kind == SplitPolicy::Kind::fixed) == (settings.policy.slices != 0),
           "a number of slices belongs to the policy fixed");
