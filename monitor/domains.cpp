@@ -9,7 +9,7 @@ namespace cleave::monitor {
 
 bool is_control_domain(const Uuid& domain) { return domain == Uuid{}; }
 
-std::size_t Domains::Hash::operator()(const Uuid& uuid) const {
+std::size_t UuidHash::operator()(const Uuid& uuid) const {
   return std::hash<std::string_view>{}({reinterpret_cast<const char*>(uuid.data()), uuid.size()});
 }
 
@@ -29,7 +29,7 @@ void Domains::begin_listing() {
 }
 
 bool Domains::end_listing(const std::vector<Uuid>& running) {
-  std::unordered_map<Uuid, Domain, Hash> listed;
+  std::unordered_map<Uuid, Domain, UuidHash> listed;
   bool differs = false;
   const auto keep = [&](const Uuid& uuid) {
     const auto known = running_.find(uuid);

@@ -24,6 +24,10 @@ using Uuid = std::array<unsigned char, 16>;
 // identifier of zeros, which no other domain has (libxlAddDom0 in libvirt's src/libxl/libxl_driver.c). Its name could be anything.
 bool is_control_domain(const Uuid& domain);
 
+struct UuidHash {
+  std::size_t operator()(const Uuid& uuid) const;
+};
+
 using TimePoint = std::chrono::steady_clock::time_point;
 
 // The processor time that a domain has used since it was started, all its processors together.
@@ -67,14 +71,11 @@ class Domains {
     TimePoint sampled;
     bool busy = true;
   };
-  struct Hash {
-    std::size_t operator()(const Uuid& uuid) const;
-  };
 
   double busy_share_;
-  std::unordered_map<Uuid, Domain, Hash> running_;
+  std::unordered_map<Uuid, Domain, UuidHash> running_;
   bool listing_in_progress_ = false;
-  std::unordered_map<Uuid, bool, Hash>
+  std::unordered_map<Uuid, bool, UuidHash>
       events_during_listing_;  // the last event of each domain since begin_listing()
 };
 

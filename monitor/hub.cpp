@@ -48,9 +48,10 @@ void Hub::refuse(daemon::Stream& stream) {
 void Hub::publish(const Total& total) {
   sequence_ = total.sequence;
   ++statistics_.changes;
-  total_line_ = (total.known ? base::count_line(sequence_, total.counts.running, total.counts.busy)
-                             : base::unknown_line(sequence_)) +
-                '\n';
+  total_line_ =
+      (total.known ? base::count_line(sequence_, total.counts.running, total.counts.busy, total.pressure)
+                   : base::unknown_line(sequence_)) +
+      '\n';
   alive_line_ = base::alive_line(sequence_) + '\n';
   for (Round& round : rounds_) {
     for (auto each = round.begin(); each != round.end();) {

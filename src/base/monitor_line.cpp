@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kGreeting = "cleave-monitor";
 constexpr std::string_view kHeartbeat = "heartbeat=";
+constexpr std::string_view kPressure = "pressure=";
 constexpr std::string_view kBusyShare = "busy-share=";
 constexpr std::string_view kInterval = "interval=";
 constexpr unsigned kMaxMs = 3'600'000;  // of a heartbeat and an interval
@@ -52,8 +53,17 @@ bool parse_greeting(std::string_view rest, MonitorLine& line) {
 }
 
 bool parse_count(std::string_view rest, MonitorLine& line) {
-  return take_number(rest, UINT64_MAX, line.sequence) && take_number(rest, kMaxMachines, line.running) &&
-         take_number(rest, line.running, line.busy);
+  if (!take_number(rest, UINT64_MAX, line.sequence) || !take_number(rest, kMaxMachines, line.running) ||
+      !take_number(rest, line.running, line.busy)) {
+    return false;
+  }
+  while (!rest.empty()) {
+    const std::string_view field = take_field(rest);
+    unsigned pressure = 0;
+    if (!take_named(field, kPressure, kMaxPressure, pressure)) return false;
+    if (field.starts_with(kPressure)) line.pressure = pressure;
+  }
+  return true;
 }
 
 bool parse_sequence(std::string_view rest, MonitorLine& line) {
@@ -103,8 +113,12 @@ std::string greeting_line(unsigned heartbeat_ms, unsigned busy_share, unsigned i
   return line;
 }
 
-std::string count_line(std::uint64_t sequence, unsigned running, unsigned busy) {
-  return "count " + std::to_string(sequence) + ' ' + std::to_string(running) + ' ' + std::to_string(busy);
+std::string count_line(std::uint64_t sequence, unsigned running, unsigned busy,
+                       std::optional<unsigned> pressure) {
+  std::string line =
+      "count " + std::to_string(sequence) + ' ' + std::to_string(running) + ' ' + std::to_string(busy);
+  if (pressure) line.append(" ").append(kPressure).append(std::to_string(*pressure));
+  return line;
 }
 
 std::string unknown_line(std::uint64_t sequence) { return "unknown " + std::to_string(sequence); }

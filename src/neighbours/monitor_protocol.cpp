@@ -45,6 +45,7 @@ void MonitorProtocol::handle_line(std::string_view text, base::Nanoseconds now) 
     case Kind::count:
       last_count_ = TimedCount{std::max(line->running, 1U), now};
       busy_ = line->busy;
+      pressure_ = line->pressure;
       confirmed_sequence_ = line->sequence;
       return;
     case Kind::unknown:

@@ -48,6 +48,12 @@ class MonitorProtocol {
   // Of the machines of the last count, those that are busy.
   [[nodiscard]] unsigned busy() const { return busy_; }
 
+  // The pressure that came with the last count; empty if none did. Confirmed like the count.
+  [[nodiscard]] std::optional<TimedPressure> last_pressure() const {
+    if (!last_count_ || !pressure_) return std::nullopt;
+    return TimedPressure{*pressure_, last_count_->at};
+  }
+
   // By what rule machines are busy, from the greeting; empty if the daemon does not say it.
   struct BusyRule {
     double share = 0;  // of one processor
@@ -72,6 +78,7 @@ class MonitorProtocol {
   std::string line_;  // the incomplete last line
   std::optional<TimedCount> last_count_;
   unsigned busy_ = 0;
+  std::optional<unsigned> pressure_;
   std::optional<BusyRule> busy_rule_;
   std::optional<std::uint64_t> confirmed_sequence_;  // the count's, unless `unknown` has come since
   base::Nanoseconds last_line_;

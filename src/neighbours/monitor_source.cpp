@@ -172,6 +172,7 @@ void MonitorSource::receive(base::Nanoseconds now) {
 
 void MonitorSource::update_count() {
   last_count_ = protocol_->last_count();
+  last_pressure_ = protocol_->last_pressure();
   if (count_by_ == base::CountBy::running) return;
   last_count_->vms = count_of_busy(last_count_->vms, protocol_->busy(), own_use_ && own_use_->surely_busy());
 }

@@ -35,6 +35,7 @@ class MonitorSource final : public Source {
   [[nodiscard]] std::string endpoint() const override;
   [[nodiscard]] std::string state() const override;
   [[nodiscard]] std::optional<TimedCount> last_count() const override { return last_count_; }
+  [[nodiscard]] std::optional<TimedPressure> last_pressure() const override { return last_pressure_; }
   [[nodiscard]] WakeCondition wake_condition() const override;
   void step(base::Nanoseconds now) override;
   // A remote daemon may be slow, so launches do not wait for it.
@@ -74,6 +75,7 @@ class MonitorSource final : public Source {
   std::optional<MonitorProtocol> protocol_;  // while there is a connection
   std::optional<OwnUse> own_use_;  // while there is a connection to another machine, if the busy ones count
   std::optional<TimedCount> last_count_;
+  std::optional<TimedPressure> last_pressure_;
   base::Nanoseconds started_at_{0};  // the attempt or the conversation
   base::Nanoseconds next_round_{0};  // when the next round begins
   std::string warning_;

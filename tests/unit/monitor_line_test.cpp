@@ -25,6 +25,9 @@ TEST(MonitorLine, RoundTrips) {
   EXPECT_EQ(count->sequence, UINT64_MAX);
   EXPECT_EQ(count->running, kMaxMachines);
   EXPECT_EQ(count->busy, 7U);
+  EXPECT_FALSE(count->pressure);
+  EXPECT_EQ(parse_monitor_line(count_line(1, 3, 2, 37))->pressure, 37U);
+  EXPECT_EQ(parse_monitor_line("count 1 3 2 later pressure=1000 x=y")->pressure, 1000U);
   const auto unknown = parse_monitor_line(unknown_line(3));
   ASSERT_TRUE(unknown);
   EXPECT_EQ(unknown->kind, LineKind::unknown);
@@ -55,6 +58,9 @@ TEST(MonitorLine, MalformedLinesAreRejected) {
                                  "count 1  2 1",
                                  "count -1 2 1",
                                  "count 1 2 3",
+                                 "count 1 2 1 pressure=1001",
+                                 "count 1 2 1 pressure=",
+                                 "count 1 2 1 pressure=0.5",
                                  "count 1 +2 1",
                                  "count 18446744073709551616 1 1",
                                  "count 1 100001 1",
