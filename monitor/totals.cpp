@@ -53,7 +53,7 @@ std::optional<unsigned> Totals::pressure() const {
   if (!total_.pressure || thousandths == 0) return thousandths;
   const unsigned before = *total_.pressure;
   const unsigned change = std::max(thousandths, before) - std::min(thousandths, before);
-  return change < kPressureStep ? before : thousandths;
+  return change * kPressurePart <= before ? before : thousandths;
 }
 
 }  // namespace cleave::monitor

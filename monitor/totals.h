@@ -28,8 +28,8 @@ class Totals {
   Totals(std::size_t hypervisors, std::chrono::milliseconds patience)
       : reports_(hypervisors), patience_(patience) {}
 
-  // The pressure of the total changes by at least so many thousandths at a time, or to 0: clients are not to be sent every sample.
-  static constexpr unsigned kPressureStep = 5;
+  // The pressure of the total changes only by more than this part of it, or to 0: clients are not to be sent every sample.
+  static constexpr unsigned kPressurePart = 20;
 
   // Stores the newest report of one hypervisor. True if the total has changed.
   bool report(std::size_t hypervisor, const Report& report, TimePoint now);

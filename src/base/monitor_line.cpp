@@ -15,7 +15,7 @@ constexpr std::string_view kPressure = "pressure=";
 constexpr std::string_view kBusyShare = "busy-share=";
 constexpr std::string_view kInterval = "interval=";
 constexpr unsigned kMaxMs = 3'600'000;  // of a heartbeat and an interval
-constexpr unsigned kMaxShare = 100;
+constexpr unsigned kMaxBusyShare = 100;
 
 std::string_view take_field(std::string_view& line) {
   const auto space = line.find(' ');
@@ -44,7 +44,7 @@ bool parse_greeting(std::string_view rest, MonitorLine& line) {
   while (!rest.empty()) {
     const std::string_view field = take_field(rest);
     if (!take_named(field, kHeartbeat, kMaxMs, line.heartbeat_ms) ||
-        !take_named(field, kBusyShare, kMaxShare, line.busy_share) ||
+        !take_named(field, kBusyShare, kMaxBusyShare, line.busy_share) ||
         !take_named(field, kInterval, kMaxMs, line.interval_ms)) {
       return false;
     }

@@ -22,14 +22,17 @@ struct SplitPolicy {
 #include "base/split_policies.def"
 #undef CLEAVE_POLICY
   };
-  enum class Value : std::uint8_t { none, count, duration };
+  enum class Value : std::uint8_t { none, count, duration, share };
 
   Kind kind = Kind::alpha;
   std::size_t slices = 0;               // if its value is a count
   std::chrono::nanoseconds quantum{0};  // if its value is a duration
+  double share = 0;                     // if its value is one, from 0 to 1
 
   // Whether the policy depends on the number of virtual machines on the host.
   [[nodiscard]] bool needs_vms() const;
+  // Whether it depends on the pressure on the host's processors (docs/monitor.md).
+  [[nodiscard]] bool needs_pressure() const { return kind == Kind::pressure; }
 };
 
 enum class LaunchMode : std::uint8_t { automatic, sequential, queued, pipelined };

@@ -17,6 +17,8 @@ constexpr std::uint64_t kMaxVms = 100'000;
 constexpr double kMinQuantum = 0.1;  // milliseconds
 constexpr double kMaxQuantum = 60'000;
 constexpr double kMinBudget = 0.001;
+constexpr double kMinTarget = 0.01;
+constexpr double kMaxTarget = 0.9;
 constexpr std::uint64_t kMaxMaxAge = 86'400;  // seconds
 constexpr std::size_t kMaxFiles = 8;
 constexpr std::size_t kMaxServers = 16;
@@ -86,6 +88,7 @@ constexpr PolicyRow kPolicies[] = {
 
 bool parse_policy_value(std::string_view text, SplitPolicy::Value kind, SplitPolicy& policy) {
   if (kind == SplitPolicy::Value::count) return parse_number(text, 1, kMaxSlices, policy.slices);
+  if (kind == SplitPolicy::Value::share) return parse_decimal(text, kMinTarget, kMaxTarget, policy.share);
   double milliseconds = 0;
   if (!parse_decimal(text, kMinQuantum, kMaxQuantum, milliseconds)) return false;
   const std::chrono::duration<double, std::milli> length(milliseconds);
@@ -306,7 +309,9 @@ const std::vector<Setting>& settings_list() {
       {"CLEAVE_DISABLE", "disable", "false", "true or false",
        [](Settings& s, std::string_view text) { return parse_bool(text, s.disable); }},
       {"CLEAVE_SPLIT", "split.policy", "alpha",
-       "off, alpha, budget, quantum:MS with MS from 0.1 to 60000, or fixed:N with N from 1 to 1000000",
+       "off, alpha, budget, pressure:TARGET with TARGET from 0.01 to 0.9, quantum:MS with MS from 0.1 to "
+       "60000, "
+       "or fixed:N with N from 1 to 1000000",
        parse_policy},
       {"CLEAVE_ALPHA", "split.alpha", "4", kAlphaExpected,
        [](Settings& s, std::string_view text) { return parse_alpha(text, s.alpha); }},

@@ -34,6 +34,7 @@ enum class UnsplitReason : std::uint8_t {
   below_quantum,  // not longer than the quantum
   remote,         // the device belongs to a server, which splits by itself
   resident,       // the device holds (nearly) all its work-groups at once, so slices would not help others
+  calm,           // the neighbours do not lack the processor
   driver,         // the driver refused its first slice
   // Other reasons of the kind `kernel`:
   waiting_groups,  // its work-groups may wait for each other, and the device may hold them all at once
@@ -52,8 +53,8 @@ enum class UnsplitReason : std::uint8_t {
   shared_failure,   // it goes wrong if what several commands wait for fails, and the wait list may fail
   variable_copies,  // it gives launches with an offset other copies of the program's variables
 };
-inline constexpr std::size_t kUnsplitKinds = 16;  // the first ones are kinds
-inline constexpr std::size_t kUnsplitReasons = 29;
+inline constexpr std::size_t kUnsplitKinds = 17;  // the first ones are kinds
+inline constexpr std::size_t kUnsplitReasons = 30;
 UnsplitReason kind_of(UnsplitReason why);
 // What the statistics call its kind.
 const char* name(UnsplitReason why);

@@ -97,10 +97,10 @@ TEST(Totals, PressureIsTheLargestAndNeedsAll) {
 TEST(Totals, SmallChangesOfPressureAreNotPublished) {
   Totals tally(1, seconds(5));
   EXPECT_TRUE(tally.report(0, report_of_pressure(0.1), kListed));
-  EXPECT_FALSE(tally.report(0, report_of_pressure(0.104), kListed));
-  EXPECT_FALSE(tally.report(0, report_of_pressure(0.096), kListed));
-  EXPECT_TRUE(tally.report(0, report_of_pressure(0.105), kListed));
-  EXPECT_EQ(tally.total().pressure, 105U);
+  EXPECT_FALSE(tally.report(0, report_of_pressure(0.105), kListed));
+  EXPECT_FALSE(tally.report(0, report_of_pressure(0.095), kListed));
+  EXPECT_TRUE(tally.report(0, report_of_pressure(0.106), kListed));
+  EXPECT_EQ(tally.total().pressure, 106U);
   tally.report(0, report_of_pressure(0.004), kListed);
   EXPECT_EQ(tally.total().pressure, 4U);
   EXPECT_TRUE(tally.report(0, report_of_pressure(0), kListed)) << "none at all";
