@@ -1,6 +1,7 @@
 #include "monitor/daemon.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "cleave/monitor.h"
@@ -22,6 +23,8 @@ HubOptions hub_options(const Options& options) {
   result.clients_per_peer = options.clients_per_peer;
   result.heartbeat = options.heartbeat;
   result.patience = options.patience;
+  result.busy_share = static_cast<unsigned>(std::lround(options.busy_share * 100));
+  result.interval = options.interval;
   return result;
 }
 
@@ -87,7 +90,10 @@ void Daemon::watch(Hypervisor& hypervisor, const Options& options) {
   watcher_options.busy_share = options.busy_share;
   for (std::size_t i = 0; i < options.connect.size(); ++i)
     latest_reports_.push_back(std::make_unique<LatestReport>());
+  watcher_options.pressure_interval = options.pressure_interval;
   for (std::size_t i = 0; i < options.connect.size(); ++i) {
+    watcher_options.host_stall = nullptr;
+    if (stalls_like_this_host(options.connect[i])) watcher_options.host_stall = read_host_stall;
     const auto sink = [this, i](const Report& report) { post(i, report); };
     watchers_.push_back(std::make_unique<Watcher>(hypervisor, options.connect[i], watcher_options, sink));
   }

@@ -7,11 +7,14 @@
 
 namespace cleave::monitor {
 
-std::size_t Domains::Hash::operator()(const Uuid& uuid) const {
+bool is_control_domain(const Uuid& domain) { return domain == Uuid{}; }
+
+std::size_t UuidHash::operator()(const Uuid& uuid) const {
   return std::hash<std::string_view>{}({reinterpret_cast<const char*>(uuid.data()), uuid.size()});
 }
 
 void Domains::event(const Uuid& domain, bool running) {
+  if (is_control_domain(domain)) return;
   if (listing_in_progress_) events_during_listing_[domain] = running;
   if (running) {
     running_.try_emplace(domain);
@@ -26,7 +29,7 @@ void Domains::begin_listing() {
 }
 
 bool Domains::end_listing(const std::vector<Uuid>& running) {
-  std::unordered_map<Uuid, Domain, Hash> listed;
+  std::unordered_map<Uuid, Domain, UuidHash> listed;
   bool differs = false;
   const auto keep = [&](const Uuid& uuid) {
     const auto known = running_.find(uuid);
@@ -34,7 +37,7 @@ bool Domains::end_listing(const std::vector<Uuid>& running) {
     listed.emplace(uuid, known == running_.end() ? Domain{} : known->second);
   };
   for (const Uuid& uuid : running) {
-    if (!events_during_listing_.contains(uuid)) keep(uuid);
+    if (!is_control_domain(uuid) && !events_during_listing_.contains(uuid)) keep(uuid);
   }
   for (const auto& [uuid, runs] : events_during_listing_) {
     if (runs) keep(uuid);

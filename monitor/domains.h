@@ -20,6 +20,14 @@ namespace cleave::monitor {
 // Libvirt's identifier of a domain.
 using Uuid = std::array<unsigned char, 16>;
 
+// Whether this is Xen's Domain-0, which runs the host and is no guest. Libvirt lists it among the domains that run, with an
+// identifier of zeros, which no other domain has (libxlAddDom0 in libvirt's src/libxl/libxl_driver.c). Its name could be anything.
+bool is_control_domain(const Uuid& domain);
+
+struct UuidHash {
+  std::size_t operator()(const Uuid& uuid) const;
+};
+
 using TimePoint = std::chrono::steady_clock::time_point;
 
 // The processor time that a domain has used since it was started, all its processors together.
@@ -42,6 +50,7 @@ class Domains {
   // known to be idle.
   explicit Domains(double busy_share) : busy_share_(busy_share) {}
 
+  // The control domain is ignored wherever it appears.
   void event(const Uuid& domain, bool running);
 
   void begin_listing();
@@ -62,14 +71,11 @@ class Domains {
     TimePoint sampled;
     bool busy = true;
   };
-  struct Hash {
-    std::size_t operator()(const Uuid& uuid) const;
-  };
 
   double busy_share_;
-  std::unordered_map<Uuid, Domain, Hash> running_;
+  std::unordered_map<Uuid, Domain, UuidHash> running_;
   bool listing_in_progress_ = false;
-  std::unordered_map<Uuid, bool, Hash>
+  std::unordered_map<Uuid, bool, UuidHash>
       events_during_listing_;  // the last event of each domain since begin_listing()
 };
 

@@ -14,7 +14,9 @@ constexpr std::string_view kFull = "full";
 Hub::Hub(HubOptions options)
     : options_(std::move(options)),
       shares_(options_.max_clients, options_.clients_per_peer, daemon::PeerShares::WhenFull::newcomers_wait),
-      greeting_(base::greeting_line(static_cast<unsigned>(options_.heartbeat.count())) + '\n') {
+      greeting_(base::greeting_line(static_cast<unsigned>(options_.heartbeat.count()), options_.busy_share,
+                                    static_cast<unsigned>(options_.interval.count())) +
+                '\n') {
   publish(Total{});
 }
 
@@ -46,9 +48,10 @@ void Hub::refuse(daemon::Stream& stream) {
 void Hub::publish(const Total& total) {
   sequence_ = total.sequence;
   ++statistics_.changes;
-  total_line_ = (total.known ? base::count_line(sequence_, total.counts.running, total.counts.busy)
-                             : base::unknown_line(sequence_)) +
-                '\n';
+  total_line_ =
+      (total.known ? base::count_line(sequence_, total.counts.running, total.counts.busy, total.pressure)
+                   : base::unknown_line(sequence_)) +
+      '\n';
   alive_line_ = base::alive_line(sequence_) + '\n';
   for (Round& round : rounds_) {
     for (auto each = round.begin(); each != round.end();) {

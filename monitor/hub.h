@@ -27,6 +27,9 @@ struct HubOptions {
   std::size_t clients_per_peer = 0;  // of one user, guest or address; 0: as many as there are
   std::chrono::milliseconds heartbeat{2000};
   std::chrono::milliseconds patience{30'000};  // with a client that accepts no data
+  // By what rule domains count as busy, for the greeting.
+  unsigned busy_share = 20;  // per cent
+  std::chrono::milliseconds interval{3000};
   std::function<TimePoint()> now = std::chrono::steady_clock::now;
 };
 

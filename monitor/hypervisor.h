@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "monitor/domains.h"
+#include "monitor/pressure.h"
 
 namespace cleave::monitor {
 
@@ -47,6 +48,10 @@ class HypervisorConnection {
 
   // The processor times of running domains, without those whose time the hypervisor does not report.
   virtual std::vector<CpuTime> cpu_times() = 0;
+
+  // For how long the virtual processors of running domains have run and waited, without the domains of which the hypervisor does not
+  // say it.
+  virtual std::vector<SchedulerTimes> scheduler_times() = 0;
 };
 
 // Thread-safe.

@@ -120,6 +120,33 @@ std::optional<std::chrono::nanoseconds> cpu_time_of(const virDomainStatsRecord& 
   return std::nullopt;
 }
 
+// "vcpu.N.NAME"; empty if the record has none.
+std::optional<std::chrono::nanoseconds> vcpu_time(const virDomainStatsRecord& record, unsigned vcpu,
+                                                  const char* name) {
+  unsigned long long time = 0;
+  const std::string field = "vcpu." + std::to_string(vcpu) + "." + name;
+  if (virTypedParamsGetULLong(record.params, record.nparams, field.c_str(), &time) != 1) return std::nullopt;
+  return std::chrono::nanoseconds(time);
+}
+
+// Summed over the virtual processors; empty if none has a waiting time.
+std::optional<SchedulerTimes> scheduler_times_of(const virDomainStatsRecord& record, const Uuid& domain) {
+  unsigned processors = 0;
+  virTypedParamsGetUInt(record.params, record.nparams, "vcpu.maximum", &processors);
+  SchedulerTimes times{domain};
+  bool known = false;
+  for (unsigned i = 0; i < processors; ++i) {
+    const auto ran = vcpu_time(record, i, "time");
+    auto waited = vcpu_time(record, i, "delay");
+    if (!waited) waited = vcpu_time(record, i, "wait");
+    if (!ran || !waited) continue;  // offline, for example
+    times.ran += *ran;
+    times.waited += *waited;
+    known = true;
+  }
+  return known ? std::optional(times) : std::nullopt;
+}
+
 class LibvirtConnection : public HypervisorConnection {
  public:
   LibvirtConnection(const std::string& uri, SharedEvents events)
@@ -163,6 +190,20 @@ class LibvirtConnection : public HypervisorConnection {
       const auto uuid = uuid_of(stats[i].dom);
       const auto used = cpu_time_of(stats[i]);
       if (uuid && used) times.push_back({*uuid, *used});
+    }
+    return times;
+  }
+
+  std::vector<SchedulerTimes> scheduler_times() override {
+    const StatsList stats(
+        connection_.get(), VIR_DOMAIN_STATS_VCPU,
+        VIR_CONNECT_GET_ALL_DOMAINS_STATS_RUNNING | VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT);
+    std::vector<SchedulerTimes> times;
+    if (!stats.exists()) return times;
+    for (int i = 0; i < stats.size(); ++i) {
+      const auto uuid = uuid_of(stats[i].dom);
+      const auto found = uuid ? scheduler_times_of(stats[i], *uuid) : std::nullopt;
+      if (found) times.push_back(*found);
     }
     return times;
   }

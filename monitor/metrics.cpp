@@ -60,6 +60,9 @@ void add_total(MetricList& list, const Total& total) {
   if (!total.known) return;
   list.gauge("cleave_monitor_running", "Running domains.", total.counts.running);
   list.gauge("cleave_monitor_busy", "Domains that use their processors.", total.counts.busy);
+  if (!total.pressure) return;
+  list.gauge("cleave_monitor_pressure", "How much the domains lack the processor, from 0 to 1.",
+             *total.pressure / 1000.0);
 }
 
 void add_hypervisors(MetricList& list, const Totals& totals) {

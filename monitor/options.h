@@ -29,9 +29,10 @@ struct Options {
   std::size_t max_clients = 10'000;
   std::size_t clients_per_peer = 0;  // of one user, guest or address; 0: as many as there are
   std::chrono::milliseconds heartbeat{2000};
-  std::chrono::milliseconds patience{30'000};  // with a client that accepts no data
-  std::chrono::milliseconds interval{3000};    // between listings
-  double busy_share = 0.2;                     // of one processor
+  std::chrono::milliseconds patience{30'000};        // with a client that accepts no data
+  std::chrono::milliseconds interval{3000};          // between listings
+  std::chrono::milliseconds pressure_interval{500};  // between samples for the pressure
+  double busy_share = 0.2;                           // of one processor
 };
 
 // All options that may also be in the file, in the order in which users see them. They are applied to `options`, which has

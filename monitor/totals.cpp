@@ -1,6 +1,7 @@
 #include "monitor/totals.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/monitor_line.h"
 
@@ -15,6 +16,7 @@ bool Totals::expire(TimePoint now) {
   for (Report& report : reports_) {
     if (!report.counts || now - report.listed <= patience_) continue;
     report.counts.reset();
+    report.pressure.reset();
     report.connected = false;
   }
   return recompute();
@@ -35,9 +37,23 @@ bool Totals::recompute() {
     sum.running = std::min(sum.running + report.counts->running, base::kMaxMachines);
     sum.busy = std::min(sum.busy + report.counts->busy, base::kMaxMachines);
   }
-  if (known == total_.known && sum == total_.counts) return false;
-  total_ = {total_.sequence + 1, known, sum};
+  const std::optional<unsigned> pressure = known ? this->pressure() : std::nullopt;
+  if (known == total_.known && sum == total_.counts && pressure == total_.pressure) return false;
+  total_ = {total_.sequence + 1, known, sum, pressure};
   return true;
+}
+
+std::optional<unsigned> Totals::pressure() const {
+  double most = 0;
+  for (const Report& report : reports_) {
+    if (!report.pressure) return std::nullopt;
+    most = std::max(most, *report.pressure);
+  }
+  const auto thousandths = static_cast<unsigned>(std::lround(std::min(most, 1.0) * 1000));
+  if (!total_.pressure || thousandths == 0) return thousandths;
+  const unsigned before = *total_.pressure;
+  const unsigned change = std::max(thousandths, before) - std::min(thousandths, before);
+  return change * kPressurePart <= before ? before : thousandths;
 }
 
 }  // namespace cleave::monitor

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "monitor/watcher.h"
@@ -17,6 +18,8 @@ struct Total {
   std::uint64_t sequence = 1;  // incremented with every change of the other members
   bool known = false;
   Counts counts;  // zeros while not known
+  // In thousandths, of the hypervisor that has most; empty while one's is not known.
+  std::optional<unsigned> pressure = {};
 };
 
 class Totals {
@@ -24,6 +27,9 @@ class Totals {
   // A count expires if no listing has confirmed it for `patience`: its watcher is stuck in a call.
   Totals(std::size_t hypervisors, std::chrono::milliseconds patience)
       : reports_(hypervisors), patience_(patience) {}
+
+  // The pressure of the total changes only by more than this part of it, or to 0: clients are not to be sent every sample.
+  static constexpr unsigned kPressurePart = 20;
 
   // Stores the newest report of one hypervisor. True if the total has changed.
   bool report(std::size_t hypervisor, const Report& report, TimePoint now);
@@ -38,6 +44,7 @@ class Totals {
 
  private:
   bool recompute();
+  [[nodiscard]] std::optional<unsigned> pressure() const;
 
   std::vector<Report> reports_;
   std::chrono::milliseconds patience_;

@@ -36,6 +36,7 @@ class Watcher::EventReceiver : public HypervisorEvents {
     // The watcher's thread may be stuck in a call.
     state_->report.connected = false;
     state_->report.counts.reset();
+    state_->report.pressure.reset();
     publish(*state_);
     state_->changed.notify_all();
   }
@@ -106,6 +107,8 @@ void Watcher::serve_connection() {
   }
   const std::unique_ptr<HypervisorConnection> session = hypervisor_.connect(uri_, feed);
   sampled_ = TimePoint{};
+  pressure_sampled_ = TimePoint{};
+  pressure_.sample_nothing();
   list(*session);
   log_line("connected to " + uri_);
   last_logged_error_.clear();
@@ -116,20 +119,29 @@ void Watcher::serve_connection() {
 void Watcher::follow(HypervisorConnection& session) {
   while (!stopping()) {
     if (Clock::now() - sampled_ >= options_.interval) sample(session);
-    {
-      base::MutexLock lock(state_->mutex);
-      const TimePoint next_listing = Clock::now() + options_.interval;
-      while (!state_->stopping && !state_->lost && !state_->unconfirmed && Clock::now() < next_listing)
-        state_->changed.wait_until(lock, next_listing);
-      // Events come in bursts: one listing confirms all that come while the first settles.
-      const TimePoint settled = Clock::now() + options_.settle;
-      while (!state_->stopping && !state_->lost && state_->unconfirmed && Clock::now() < settled)
-        state_->changed.wait_until(lock, settled);
+    const TimePoint next_listing = Clock::now() + options_.interval;
+    for (;;) {
+      if (Clock::now() - pressure_sampled_ >= options_.pressure_interval) sample_pressure(session);
+      wait_for_next_sample(next_listing);
+      const base::MutexLock lock(state_->mutex);
       if (state_->stopping) return;
       if (state_->lost) throw HypervisorError(state_->why);
+      if (state_->unconfirmed || Clock::now() >= next_listing) break;
     }
     list(session);
   }
+}
+
+// Until the next listing or sample for the pressure is due, or an event calls for a listing, or the connection ends.
+void Watcher::wait_for_next_sample(TimePoint next_listing) {
+  base::MutexLock lock(state_->mutex);
+  const TimePoint next = std::min(next_listing, pressure_sampled_ + options_.pressure_interval);
+  while (!state_->stopping && !state_->lost && !state_->unconfirmed && Clock::now() < next)
+    state_->changed.wait_until(lock, next);
+  // Events come in bursts: one listing confirms all that come while the first settles.
+  const TimePoint settled = Clock::now() + options_.settle;
+  while (!state_->stopping && !state_->lost && state_->unconfirmed && Clock::now() < settled)
+    state_->changed.wait_until(lock, settled);
 }
 
 void Watcher::list(HypervisorConnection& session) {
@@ -161,6 +173,25 @@ void Watcher::sample(HypervisorConnection& session) {
   publish(*state_);
 }
 
+// Where no domain has the statistics, the host's are used; without any domain nothing waits.
+void Watcher::sample_pressure(HypervisorConnection& session) {
+  const std::vector<SchedulerTimes> times = session.scheduler_times();
+  pressure_sampled_ = Clock::now();
+  const base::MutexLock lock(state_->mutex);
+  if (state_->lost) throw HypervisorError(state_->why);
+  const bool none = !state_->report.counts || state_->report.counts->running == 0;
+  const auto stalled = times.empty() && !none && options_.host_stall ? options_.host_stall() : std::nullopt;
+  if (!times.empty() || none) {
+    pressure_.sample(times, pressure_sampled_);
+  } else if (stalled) {
+    pressure_.sample_host(*stalled, pressure_sampled_);
+  } else {
+    pressure_.sample_nothing();
+  }
+  state_->report.pressure = pressure_.pressure();
+  publish(*state_);
+}
+
 void Watcher::pause(std::chrono::milliseconds duration) {
   base::MutexLock lock(state_->mutex);
   const TimePoint end = Clock::now() + duration;
@@ -176,6 +207,7 @@ void Watcher::disconnect(const std::string& why) {
     if (last_logged_error_.empty() && state_->report.listings > 0) ++state_->report.losses;
     state_->report.connected = false;
     state_->report.counts.reset();
+    state_->report.pressure.reset();
     publish(*state_);
   }
   if (why == last_logged_error_) return;

@@ -15,6 +15,7 @@
 
 #include "base/mutex.h"
 #include "monitor/hypervisor.h"
+#include "monitor/pressure.h"
 
 namespace cleave::monitor {
 
@@ -23,14 +24,18 @@ struct WatcherOptions {
   std::chrono::milliseconds settle{100};       // from an event to the listing that confirms it
   std::chrono::milliseconds first_pause{250};  // before the second attempt to connect; doubles with each
   std::chrono::milliseconds longest_pause{8000};
-  double busy_share = 0.2;  // of one processor
+  double busy_share = 0.2;                           // of one processor
+  std::chrono::milliseconds pressure_interval{500};  // between samples for the pressure
+  // How long this host's processes have waited (monitor/pressure.h). Null: it says nothing about the domains.
+  std::function<std::optional<std::chrono::nanoseconds>()> host_stall = nullptr;
 };
 
 // What a watcher knows at one moment.
 struct Report {
   bool connected = false;
-  std::optional<Counts> counts;  // empty: not known
-  TimePoint listed;              // when the last listing was complete; has no meaning without counts
+  std::optional<Counts> counts;    // empty: not known
+  std::optional<double> pressure;  // from 0 to 1 (monitor/pressure.h); empty: not known
+  TimePoint listed;                // when the last listing was complete; has no meaning without counts
 
   // Since the watcher's beginning.
   std::uint64_t events = 0;
@@ -83,6 +88,8 @@ class Watcher {
   void follow(HypervisorConnection& session);
   void list(HypervisorConnection& session);
   void sample(HypervisorConnection& session);
+  void sample_pressure(HypervisorConnection& session);
+  void wait_for_next_sample(TimePoint next_listing);
   void pause(std::chrono::milliseconds duration);
   void disconnect(const std::string& why);
   bool stopping();
@@ -94,6 +101,8 @@ class Watcher {
   std::chrono::milliseconds pause_;  // before the next attempt to connect
   std::string last_logged_error_;    // so that attempts that fail alike are logged once
   TimePoint sampled_;
+  TimePoint pressure_sampled_;
+  PressureMeter pressure_;
   std::shared_ptr<State> state_;
   std::thread thread_;
 };

@@ -104,8 +104,11 @@ def add_peer(suite):
 def add_tune(commands):
     command = commands.add_parser("tune", help="the α for a program", description=tune.__doc__)
     command.add_argument("--budget", type=float, default=0.05, help="what share of its time it may lose (0.05)")
-    command.add_argument("--vms", type=int, action="append", metavar="N",
-                         help="for so many VMs, the own one included; may be repeated (2 to 5)")
+    counts = command.add_mutually_exclusive_group()
+    counts.add_argument("--neighbours", type=int, default=4, choices=range(1, 16), metavar="N",
+                        help="for 1 to N neighbours, at most 15 (4)")
+    counts.add_argument("--vms", type=int, action="append", metavar="N",
+                        help="for so many VMs, the own one included; may be repeated")
     command.add_argument("--repeats", type=int, default=5, help="how often each setting is measured (5)")
     command.add_argument("--write", type=pathlib.Path, default=pathlib.Path("cleave.toml"),
                          help="where the settings go (./cleave.toml)")
@@ -173,7 +176,7 @@ def measure_all(given):
 
 
 def search(given):
-    given.vms = given.vms or [2, 3, 4, 5]
+    given.vms = given.vms or list(range(2, given.neighbours + 2))
     found, settings = tune.tune(given)
     sound = keep(found, given)
     print(f"\n{settings}")

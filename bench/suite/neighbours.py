@@ -11,6 +11,7 @@ import time
 
 import isolation
 import programs
+import tune
 from results import Results, Row, Unmeasured, machine, median, ratio, spread
 
 GROUPS = (2, 4, 10, 20)
@@ -19,7 +20,7 @@ PRODUCTS = 4  # of the job
 THREADS = 4  # of a neighbour
 CLAIM_NEIGHBOURS, CLAIM_JOB, CLAIM_MANY = "up to 20 % faster", "less than 5 % slower", "38 % slower"
 LOSS = 1.05  # of the job: what the best number of groups may cost
-WITHOUT_JOB, UNSPLIT = "without the job", "the job unsplit"  # else the number of groups
+WITHOUT_JOB, UNSPLIT = "without the job", "the job unsplit"  # else the number of groups, or a table of α
 
 
 class Bench:
@@ -40,10 +41,19 @@ class Bench:
                                                       "mode": self.mode})
 
     def start_job(self, neighbours, job):
-        settings = {"CLEAVE_VMS": str(neighbours + 1), "CLEAVE_SPLIT": f"fixed:{job}", "CLEAVE_LAUNCH": self.mode}
         way = "native" if job == UNSPLIT else "cleave"
         return self.isolation.start("job", "cleave_gpu", "busy", way, self.window, *self.work,
-                                 settings={} if job == UNSPLIT else settings)
+                                    settings=self.settings(neighbours, job))
+
+    def settings(self, neighbours, job):
+        """Of the job: unsplit, in so many groups, or by the table of α for each number of VMs that is its text."""
+        if job == UNSPLIT:
+            return {}
+        usual = {"CLEAVE_VMS": str(neighbours + 1), "CLEAVE_LAUNCH": self.mode}
+        if isinstance(job, int):
+            return usual | {"CLEAVE_SPLIT": f"fixed:{job}"}
+        # Without the rules that make fewer slices than α asks for, which the fixed numbers do without as well.
+        return usual | {"CLEAVE_SPLIT": "alpha", "CLEAVE_ALPHA": job, "CLEAVE_MIN_ITEMS": "0"}
 
     def share(self, neighbours, job):
         """All at once: milliseconds of a neighbour's product and of the job, and the job's share of a core."""
@@ -128,21 +138,26 @@ def measure_sweep(bench, neighbours):
     return min(cheap, key=gains.get)
 
 
-def measure_best(bench, neighbours, best):
-    """Figure 6, measured again, so that a number that was the best by chance shows it: the α nearest to it."""
+def alpha_table(best):
+    """From the best numbers of groups: the nearest α for each number of neighbours, and the table as CLEAVE_ALPHA takes it."""
+    alphas = {neighbours + 1: max(1, round(groups / (neighbours + 1))) for neighbours, groups in best.items()}
+    return alphas, tune.table(alphas)
+
+
+def measure_best(bench, neighbours, alphas, table):
+    """Figure 6, measured again, so that a number that was the best by chance shows it: with the table of α."""
     vms = neighbours + 1
-    alpha = max(1, round(best / vms))
-    groups = vms * alpha
-    found = bench.in_turn(neighbours, (WITHOUT_JOB, UNSPLIT, groups))
+    alpha, groups = alphas[vms], vms * alphas[vms]
+    found = bench.in_turn(neighbours, (WITHOUT_JOB, UNSPLIT, table))
     beside, note = plural(neighbours), f"α {alpha}, {groups} groups"
     more = {"neighbours": neighbours, "slices": groups, "note": note}
-    bench.add("fig6 neighbours", f"Fig. 6: {beside}, best α to the job unsplit", found[groups][0], found[UNSPLIT][0],
+    bench.add("fig6 neighbours", f"Fig. 6: {beside}, best α to the job unsplit", found[table][0], found[UNSPLIT][0],
               claim=CLAIM_NEIGHBOURS, **more)
-    bench.add("fig6 without", f"Fig. 6: {beside}, best α to without the job", found[groups][0], found[WITHOUT_JOB][0], **more)
-    bench.add("fig6 job", f"Fig. 6: the job beside {beside}, best α to unsplit", found[groups][1], found[UNSPLIT][1],
+    bench.add("fig6 without", f"Fig. 6: {beside}, best α to without the job", found[table][0], found[WITHOUT_JOB][0], **more)
+    bench.add("fig6 job", f"Fig. 6: the job beside {beside}, best α to unsplit", found[table][1], found[UNSPLIT][1],
               claim=CLAIM_JOB, **more)
-    bench.results.add(Row("processor", f"share of a core that the job takes beside {beside}", median(found[groups][2]),
-                          "cores", baseline=median(found[UNSPLIT][2]), spread=spread(found[groups][2]), **more))
+    bench.results.add(Row("processor", f"share of a core that the job takes beside {beside}", median(found[table][2]),
+                          "cores", baseline=median(found[UNSPLIT][2]), spread=spread(found[table][2]), **more))
 
 
 def measure(given):
@@ -151,8 +166,9 @@ def measure(given):
         best = {}
         for neighbours in range(1, given.neighbours + 1):
             best[neighbours] = measure_sweep(bench, neighbours)
-        for neighbours, groups in best.items():
-            measure_best(bench, neighbours, groups)
+        alphas, table = alpha_table(best)
+        for neighbours in best:
+            measure_best(bench, neighbours, alphas, table)
         found = bench.in_turn(1, (UNSPLIT, MANY))
         bench.add("many", f"the job beside 1 neighbour, in {MANY} groups to unsplit", found[MANY][1], found[UNSPLIT][1],
                   neighbours=1, slices=MANY, claim=CLAIM_MANY)

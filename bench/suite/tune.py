@@ -80,14 +80,23 @@ def slices_of(stats):
     return round(sum(kernel["slices"] for kernel in counted) / split) if split else None
 
 
+def table(best):
+    """α by the number of VMs, as CLEAVE_ALPHA takes it: a row only where α changes."""
+    rows, before = [], None
+    for vms, alpha in sorted(best.items()):
+        if alpha != before:
+            rows.append(f"{vms}:{alpha}")
+        before = alpha
+    return ",".join(rows)
+
+
 def toml(command, budget, best):
-    """The settings, for the number of VMs whose α is the smallest, so that the loss stays in the budget with all of them."""
-    found = {vms: alpha for vms, alpha in best.items() if alpha is not None}
+    """The settings; splitting is off if for one of the numbers of VMs even the smallest α costs too much."""
     lines = [f"# {' '.join(command)}: the largest α whose loss was at most {100 * budget:g} %, for each number of VMs:",
-             *(f"#   {vms} VMs: {alpha or 'none: whole is better'}" for vms, alpha in best.items())]
-    if len(found) < len(best):
-        return "\n".join([*lines, "[split]", 'policy = "off"', ""])
-    return "\n".join([*lines, "[split]", 'policy = "alpha"', f"alpha = {min(found.values())}", ""])
+             *(f"#   {vms} VMs: {alpha or 'none: whole is better'}" for vms, alpha in best.items()), "[split]"]
+    if None in best.values():
+        return "\n".join([*lines, 'policy = "off"', ""])
+    return "\n".join([*lines, 'policy = "alpha"', f'alpha = "{table(best)}"', ""])
 
 
 def tune(given):

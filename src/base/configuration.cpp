@@ -109,19 +109,21 @@ class Loader {
     auto& list = device ? result_.settings.devices : result_.settings.kernels;
     auto found = std::find_if(list.begin(), list.end(),
                               [&](const NamedSettings& named) { return named.pattern == value.path[1]; });
-    if (found == list.end()) found = list.insert(list.end(), NamedSettings{value.path[1], 0, 0});
-    const auto number = parse_unsigned(value.text, 1, 1'000'000);
-    if (value.path[2] != "alpha" && !(device && value.path[2] == "cores")) {
-      return problem(origin + ": " + key + " is not a setting: expected alpha" + (device ? " or cores" : ""));
-    }
-    if (!number) {
-      return problem(origin + ": " + key + " = \"" + value.text +
-                     "\": expected a whole number from 1 to 1000000");
-    }
+    if (found == list.end()) found = list.insert(list.end(), NamedSettings{value.path[1], {}, 0});
+    const auto refuse = [&](const char* expected) {
+      problem(std::string(origin).append(": ").append(key).append(" = \"").append(value.text) +
+              "\": expected " + expected);
+    };
     if (value.path[2] == "alpha") {
-      found->alpha = static_cast<unsigned>(*number);
+      const auto alpha = AlphaTable::parse(value.text);
+      if (!alpha) return refuse(kAlphaExpected);
+      found->alpha = *alpha;
+    } else if (device && value.path[2] == "cores") {
+      const auto cores = parse_unsigned(value.text, 1, 1'000'000);
+      if (!cores) return refuse("a whole number from 1 to 1000000");
+      found->cores = *cores;
     } else {
-      found->cores = *number;
+      return problem(origin + ": " + key + " is not a setting: expected alpha" + (device ? " or cores" : ""));
     }
     result_.lines.push_back({key, value.text, origin, ""});
   }

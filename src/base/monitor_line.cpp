@@ -11,7 +11,11 @@ namespace {
 
 constexpr std::string_view kGreeting = "cleave-monitor";
 constexpr std::string_view kHeartbeat = "heartbeat=";
-constexpr unsigned kMaxHeartbeatMs = 3'600'000;
+constexpr std::string_view kPressure = "pressure=";
+constexpr std::string_view kBusyShare = "busy-share=";
+constexpr std::string_view kInterval = "interval=";
+constexpr unsigned kMaxMs = 3'600'000;  // of a heartbeat and an interval
+constexpr unsigned kMaxBusyShare = 100;
 
 std::string_view take_field(std::string_view& line) {
   const auto space = line.find(' ');
@@ -27,20 +31,39 @@ bool take_number(std::string_view& line, std::uint64_t most, T& value) {
   return number.has_value();
 }
 
+// The value of a field NAME=NUMBER, which may be out of range or no number; true for a field of another name.
+template <typename T>
+bool take_named(std::string_view field, std::string_view name, std::uint64_t most, T& value) {
+  if (!field.starts_with(name)) return true;
+  field.remove_prefix(name.size());
+  return take_number(field, most, value);
+}
+
 bool parse_greeting(std::string_view rest, MonitorLine& line) {
   if (!take_number(rest, UINT32_MAX, line.version)) return false;
   while (!rest.empty()) {
-    std::string_view field = take_field(rest);
-    if (!field.starts_with(kHeartbeat)) continue;
-    field.remove_prefix(kHeartbeat.size());
-    if (!take_number(field, kMaxHeartbeatMs, line.heartbeat_ms)) return false;
+    const std::string_view field = take_field(rest);
+    if (!take_named(field, kHeartbeat, kMaxMs, line.heartbeat_ms) ||
+        !take_named(field, kBusyShare, kMaxBusyShare, line.busy_share) ||
+        !take_named(field, kInterval, kMaxMs, line.interval_ms)) {
+      return false;
+    }
   }
   return true;
 }
 
 bool parse_count(std::string_view rest, MonitorLine& line) {
-  return take_number(rest, UINT64_MAX, line.sequence) && take_number(rest, kMaxMachines, line.running) &&
-         take_number(rest, line.running, line.busy);
+  if (!take_number(rest, UINT64_MAX, line.sequence) || !take_number(rest, kMaxMachines, line.running) ||
+      !take_number(rest, line.running, line.busy)) {
+    return false;
+  }
+  while (!rest.empty()) {
+    const std::string_view field = take_field(rest);
+    unsigned pressure = 0;
+    if (!take_named(field, kPressure, kMaxPressure, pressure)) return false;
+    if (field.starts_with(kPressure)) line.pressure = pressure;
+  }
+  return true;
 }
 
 bool parse_sequence(std::string_view rest, MonitorLine& line) {
@@ -81,13 +104,21 @@ std::optional<MonitorLine> parse_monitor_line(std::string_view text) {
   return line;
 }
 
-std::string greeting_line(unsigned heartbeat_ms) {
-  return std::string(kGreeting) + ' ' + std::to_string(CLEAVE_MONITOR_PROTOCOL) + ' ' +
-         std::string(kHeartbeat) + std::to_string(heartbeat_ms);
+std::string greeting_line(unsigned heartbeat_ms, unsigned busy_share, unsigned interval_ms) {
+  std::string line(kGreeting);
+  line.append(" ").append(std::to_string(CLEAVE_MONITOR_PROTOCOL));
+  line.append(" ").append(kHeartbeat).append(std::to_string(heartbeat_ms));
+  line.append(" ").append(kBusyShare).append(std::to_string(busy_share));
+  line.append(" ").append(kInterval).append(std::to_string(interval_ms));
+  return line;
 }
 
-std::string count_line(std::uint64_t sequence, unsigned running, unsigned busy) {
-  return "count " + std::to_string(sequence) + ' ' + std::to_string(running) + ' ' + std::to_string(busy);
+std::string count_line(std::uint64_t sequence, unsigned running, unsigned busy,
+                       std::optional<unsigned> pressure) {
+  std::string line =
+      "count " + std::to_string(sequence) + ' ' + std::to_string(running) + ' ' + std::to_string(busy);
+  if (pressure) line.append(" ").append(kPressure).append(std::to_string(*pressure));
+  return line;
 }
 
 std::string unknown_line(std::uint64_t sequence) { return "unknown " + std::to_string(sequence); }

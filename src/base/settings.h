@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/address.h"
+#include "base/alpha_table.h"
 #include "base/share.h"
 
 namespace cleave::base {
@@ -22,14 +23,17 @@ struct SplitPolicy {
 #include "base/split_policies.def"
 #undef CLEAVE_POLICY
   };
-  enum class Value : std::uint8_t { none, count, duration };
+  enum class Value : std::uint8_t { none, count, duration, share };
 
   Kind kind = Kind::alpha;
   std::size_t slices = 0;               // if its value is a count
   std::chrono::nanoseconds quantum{0};  // if its value is a duration
+  double share = 0;                     // if its value is one, from 0 to 1
 
   // Whether the policy depends on the number of virtual machines on the host.
   [[nodiscard]] bool needs_vms() const;
+  // Whether it depends on the pressure on the host's processors (docs/monitor.md).
+  [[nodiscard]] bool needs_pressure() const { return kind == Kind::pressure; }
 };
 
 enum class LaunchMode : std::uint8_t { automatic, sequential, queued, pipelined };
@@ -43,6 +47,9 @@ struct NeighbourSources {
   bool peers = false;
   std::vector<std::string> files;  // paths
 };
+
+// Which virtual machines of the host count, as the monitor tells them apart: all that run, or this one and the busy ones.
+enum class CountBy : std::uint8_t { running, busy };
 
 // Whether launches take turns with those of other processes (docs/turns.md): where they share a device that is not a
 // processor, or on all devices.
@@ -74,10 +81,10 @@ struct StaleCount {
   unsigned vms = 0;  // for `number`
 };
 
-// Settings for kernels, or devices, whose name matches a shell pattern (fnmatch(3)). 0: not set.
+// Settings for kernels, or devices, whose name matches a shell pattern (fnmatch(3)). What is 0, or not set, is not set.
 struct NamedSettings {
   std::string pattern;
-  unsigned alpha = 0;
+  AlphaTable alpha;
   std::size_t cores = 0;  // devices only
 };
 
@@ -97,7 +104,7 @@ struct RemoteSettings {
 struct Settings {
   bool disable = false;
   SplitPolicy policy;
-  unsigned alpha = 4;
+  AlphaTable alpha = 4;
   double budget = 0.05;      // `budget`: the share of its run time that splitting a launch may cost
   unsigned alpha_max = 100;  // `budget`: the most slices for each VM
   std::optional<std::size_t> min_items;  // empty: the number of the device's cores
@@ -109,6 +116,7 @@ struct Settings {
   LimitSettings limits;
   std::optional<unsigned> vms;  // empty: the sources are polled
   NeighbourSources sources;
+  CountBy count_by = CountBy::running;
   std::optional<Address> monitor;    // empty: the default addresses are tried
   std::chrono::seconds max_age{10};  // after this time without confirmation a count is stale
   StaleCount stale;
@@ -140,6 +148,11 @@ struct Setting {
   // accepted. TOML numbers and booleans are passed as text, arrays of strings joined by commas.
   bool (*apply)(Settings&, std::string_view);
 };
+
+// What is accepted for an α, to complete the sentence "expected ...".
+inline constexpr const char* kAlphaExpected =
+    "a whole number from 1 to 1000000, or a table VMS:ALPHA with ascending numbers of VMs, such as "
+    "1:10,2:7,4:4";
 
 // All settings but the tables [kernels], [devices] and [tenants], in the order in which they are shown to users.
 const std::vector<Setting>& settings_list();

@@ -17,6 +17,8 @@ constexpr std::uint64_t kMaxVms = 100'000;
 constexpr double kMinQuantum = 0.1;  // milliseconds
 constexpr double kMaxQuantum = 60'000;
 constexpr double kMinBudget = 0.001;
+constexpr double kMinTarget = 0.01;
+constexpr double kMaxTarget = 0.9;
 constexpr std::uint64_t kMaxMaxAge = 86'400;  // seconds
 constexpr std::size_t kMaxFiles = 8;
 constexpr std::size_t kMaxServers = 16;
@@ -86,6 +88,7 @@ constexpr PolicyRow kPolicies[] = {
 
 bool parse_policy_value(std::string_view text, SplitPolicy::Value kind, SplitPolicy& policy) {
   if (kind == SplitPolicy::Value::count) return parse_number(text, 1, kMaxSlices, policy.slices);
+  if (kind == SplitPolicy::Value::share) return parse_decimal(text, kMinTarget, kMaxTarget, policy.share);
   double milliseconds = 0;
   if (!parse_decimal(text, kMinQuantum, kMaxQuantum, milliseconds)) return false;
   const std::chrono::duration<double, std::milli> length(milliseconds);
@@ -105,6 +108,12 @@ bool parse_policy(Settings& settings, std::string_view text) {
     return true;
   }
   return false;
+}
+
+bool parse_alpha(std::string_view text, AlphaTable& alpha) {
+  const auto table = AlphaTable::parse(text);
+  if (table) alpha = *table;
+  return table.has_value();
 }
 
 bool parse_launch_mode(Settings& settings, std::string_view text) {
@@ -235,6 +244,11 @@ bool parse_sources(Settings& settings, std::string_view text) {
   return true;
 }
 
+bool parse_count_by(Settings& settings, std::string_view text) {
+  constexpr Choice<CountBy> kChoices[] = {{"running", CountBy::running}, {"busy", CountBy::busy}};
+  return parse_choice(text, kChoices, settings.count_by);
+}
+
 // Whether a client can connect to the address. Port 0 and the CID "any" are for listeners.
 bool is_connectable(const std::optional<Address>& address) {
   if (!address) return false;
@@ -320,10 +334,12 @@ const std::vector<Setting>& settings_list() {
       {"CLEAVE_DISABLE", "disable", "false", "true or false",
        [](Settings& s, std::string_view text) { return parse_bool(text, s.disable); }},
       {"CLEAVE_SPLIT", "split.policy", "alpha",
-       "off, alpha, budget, quantum:MS with MS from 0.1 to 60000, or fixed:N with N from 1 to 1000000",
+       "off, alpha, budget, pressure:TARGET with TARGET from 0.01 to 0.9, quantum:MS with MS from 0.1 to "
+       "60000, "
+       "or fixed:N with N from 1 to 1000000",
        parse_policy},
-      {"CLEAVE_ALPHA", "split.alpha", "4", "a whole number from 1 to 1000000",
-       [](Settings& s, std::string_view text) { return parse_number(text, 1, kMaxSlices, s.alpha); }},
+      {"CLEAVE_ALPHA", "split.alpha", "4", kAlphaExpected,
+       [](Settings& s, std::string_view text) { return parse_alpha(text, s.alpha); }},
       {"CLEAVE_BUDGET", "split.budget", "0.05", "a share from 0.001 to 1, such as 0.05",
        [](Settings& s, std::string_view text) { return parse_decimal(text, kMinBudget, 1, s.budget); }},
       {"CLEAVE_ALPHA_MAX", "split.alpha_max", "100", "a whole number from 1 to 1000000",
@@ -351,6 +367,7 @@ const std::vector<Setting>& settings_list() {
       {"CLEAVE_VMS", "neighbours.count", "", "the number of running VMs, from 1 to 100000", parse_vms},
       {"CLEAVE_NEIGHBOURS", "neighbours.source", "monitor",
        "monitor, peers or file:PATH, or several of them separated by commas", parse_sources},
+      {"CLEAVE_COUNT_BY", "neighbours.count_by", "running", "running or busy", parse_count_by},
       {"CLEAVE_MONITOR", "neighbours.monitor", "",
        "unix:PATH, tcp:HOST:PORT or vsock:CID:PORT, where cleave-monitord listens", parse_monitor},
       {"CLEAVE_MAX_AGE", "neighbours.max_age", "10", "a whole number of seconds from 1 to 86400",

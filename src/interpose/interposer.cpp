@@ -129,7 +129,9 @@ observe::SummaryContext Interposer::summary_context() const {
   summary_context.vms = neighbours.vms();
   const neighbours::Report report = neighbours.report();
   summary_context.waits = {wait_statistics.sleeping(), wait_statistics.slept()};
-  summary_context.neighbours = {report.source, neighbours::name(report.state), report.stale, report.changes};
+  summary_context.neighbours = {report.source,   neighbours::name(report.state),
+                                report.stale,    report.changes,
+                                report.pressure, report.restraint};
   summary_context.turns = turns.report();
   summary_context.tenant = settings().limits.tenant;
   summary_context.memory = memory.report();

@@ -44,6 +44,8 @@ void MonitorProtocol::handle_line(std::string_view text, base::Nanoseconds now) 
       return handle_greeting(*line);
     case Kind::count:
       last_count_ = TimedCount{std::max(line->running, 1U), now};
+      busy_ = line->busy;
+      pressure_ = line->pressure;
       confirmed_sequence_ = line->sequence;
       return;
     case Kind::unknown:
@@ -65,6 +67,8 @@ void MonitorProtocol::handle_greeting(const base::MonitorLine& line) {
                 std::to_string(CLEAVE_MONITOR_PROTOCOL));
   }
   heartbeat_ = std::chrono::milliseconds(line.heartbeat_ms);
+  if (line.interval_ms != 0)
+    busy_rule_ = BusyRule{line.busy_share / 100.0, std::chrono::milliseconds(line.interval_ms)};
   timeout_ = std::clamp(3 * heartbeat_, kMinTimeout, kMaxTimeout);
   state_ = State::following;
 }

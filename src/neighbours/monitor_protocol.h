@@ -45,6 +45,22 @@ class MonitorProtocol {
   // with another sequence number.
   [[nodiscard]] const std::optional<TimedCount>& last_count() const { return last_count_; }
 
+  // Of the machines of the last count, those that are busy.
+  [[nodiscard]] unsigned busy() const { return busy_; }
+
+  // The pressure that came with the last count; empty if none did. Confirmed like the count.
+  [[nodiscard]] std::optional<TimedPressure> last_pressure() const {
+    if (!last_count_ || !pressure_) return std::nullopt;
+    return TimedPressure{*pressure_, last_count_->at};
+  }
+
+  // By what rule machines are busy, from the greeting; empty if the daemon does not say it.
+  struct BusyRule {
+    double share = 0;  // of one processor
+    base::Nanoseconds interval{0};
+  };
+  [[nodiscard]] const std::optional<BusyRule>& busy_rule() const { return busy_rule_; }
+
   // The longest interval between two lines, from the greeting.
   [[nodiscard]] base::Nanoseconds heartbeat() const { return heartbeat_; }
 
@@ -61,6 +77,9 @@ class MonitorProtocol {
   std::string error_text_;
   std::string line_;  // the incomplete last line
   std::optional<TimedCount> last_count_;
+  unsigned busy_ = 0;
+  std::optional<unsigned> pressure_;
+  std::optional<BusyRule> busy_rule_;
   std::optional<std::uint64_t> confirmed_sequence_;  // the count's, unless `unknown` has come since
   base::Nanoseconds last_line_;
   base::Nanoseconds heartbeat_{0};

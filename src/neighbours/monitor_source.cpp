@@ -11,6 +11,9 @@
 #include "cleave/monitor.h"
 #include "neighbours/monitor_trust.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 namespace cleave::neighbours {
 namespace {
 
@@ -21,6 +24,22 @@ constexpr base::Nanoseconds kConnectTimeout = 5s;
 constexpr base::Nanoseconds kStableConnection = 10s;
 // Bytes read in one step: a server that never stops sending must not block the thread.
 constexpr std::size_t kMaxReadSize = 4096;
+
+// Whether that is another machine's address. A monitor on this machine counts machines within this one.
+bool is_elsewhere(const base::SocketAddress& address) {
+  constexpr unsigned char kLoopback = 127;
+  switch (address.storage.ss_family) {
+    case AF_INET: {
+      in_addr ip{};
+      std::memcpy(&ip, &reinterpret_cast<const sockaddr_in*>(address.get())->sin_addr, sizeof ip);
+      return ntohl(ip.s_addr) >> 24U != kLoopback;
+    }
+    case AF_INET6:
+      return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address.get())->sin6_addr) == 0;
+    default:
+      return address.storage.ss_family == AF_VSOCK;
+  }
+}
 
 }  // namespace
 
@@ -38,12 +57,13 @@ std::vector<base::Address> default_addresses() {
 }
 
 MonitorSource::MonitorSource(std::vector<base::Address> addresses, bool named, std::uint64_t seed,
-                             base::Nanoseconds max_age, base::MonitorTrust trust)
+                             base::Nanoseconds max_age, base::MonitorTrust trust, base::CountBy count_by)
     : addresses_((assert(!addresses.empty()), std::move(addresses))),
       named_(named),
       remote_(addresses_[0].kind == base::Address::Kind::tcp),
       max_age_(max_age),
       trust_(trust),
+      count_by_(count_by),
       backoff_(seed) {}
 
 std::string MonitorSource::endpoint() const {
@@ -67,7 +87,9 @@ Source::WakeCondition MonitorSource::wake_condition() const {
     case NonblockingConnection::State::open:
       break;
   }
-  return {connection_.fd(), POLLIN, protocol_ ? protocol_->deadline() : next_round_};
+  base::Nanoseconds until = protocol_ ? protocol_->deadline() : next_round_;
+  if (own_use_) until = std::min(until, own_use_->next_sample());
+  return {connection_.fd(), POLLIN, until};
 }
 
 void MonitorSource::step(base::Nanoseconds now) {
@@ -139,12 +161,30 @@ void MonitorSource::receive(base::Nanoseconds now) {
   const long size = connection_.read(buffer.data(), buffer.size());
   if (size > 0) protocol_->receive({buffer.data(), static_cast<std::size_t>(size)}, now);
   protocol_->check_timeout(now);
+  sample_own_use(now);
   if (protocol_->last_count()) {
     if (!last_count_) check_heartbeat();
-    last_count_ = protocol_->last_count();
+    update_count();
     first_answer_known_ = true;
   }
   if (size < 0 || protocol_->state() > MonitorProtocol::State::following) disconnect(now);
+}
+
+void MonitorSource::update_count() {
+  last_count_ = protocol_->last_count();
+  last_pressure_ = protocol_->last_pressure();
+  if (count_by_ == base::CountBy::running) return;
+  last_count_->vms = count_of_busy(last_count_->vms, protocol_->busy(), own_use_ && own_use_->surely_busy());
+}
+
+void MonitorSource::sample_own_use(base::Nanoseconds now) {
+  const auto& rule = protocol_->busy_rule();
+  if (count_by_ == base::CountBy::running || !rule) return;
+  if (!own_use_ && is_elsewhere(round_[round_index_].destination))
+    own_use_.emplace(rule->share, rule->interval);
+  if (!own_use_ || now < own_use_->next_sample()) return;
+  if (const auto used = machine_processor_time()) return own_use_->sample(*used, now);
+  own_use_.reset();  // sampled again at the next line
 }
 
 void MonitorSource::check_heartbeat() {
@@ -161,6 +201,7 @@ void MonitorSource::disconnect(base::Nanoseconds now) {
   const bool spoke = protocol_->last_count().has_value();
   if (spoke && now - started_at_ >= kStableConnection) backoff_.reset();
   protocol_.reset();
+  own_use_.reset();
   connection_.drop(0);
   if (spoke) return back_off(now);
   // A server that never sent a count counts as unreachable.

@@ -15,6 +15,7 @@
 #include "neighbours/backoff.h"
 #include "neighbours/monitor_protocol.h"
 #include "neighbours/nonblocking_connection.h"
+#include "neighbours/own_use.h"
 #include "neighbours/source.h"
 
 namespace cleave::neighbours {
@@ -23,15 +24,18 @@ class MonitorSource final : public Source {
  public:
   // `named`: the user has named the address, so warn if it cannot be reached. `seed` spreads the attempts of different
   // processes. Warns, too, if the daemon's heartbeat is longer than `max_age`, after which a count is stale.
-  // One that `trust` does not cover is not listened to, with a warning. Requires: at least one address.
+  // `count_by` says which machines count; where the monitor is another machine's, this machine's own processor time is sampled for that
+  // (own_use.h). A monitor that `trust` does not cover is not listened to, with a warning. Requires: at least one address.
   MonitorSource(std::vector<base::Address> addresses, bool named, std::uint64_t seed,
                 base::Nanoseconds max_age = base::Nanoseconds::max(),
-                base::MonitorTrust trust = base::MonitorTrust::owner);
+                base::MonitorTrust trust = base::MonitorTrust::owner,
+                base::CountBy count_by = base::CountBy::running);
 
   [[nodiscard]] std::string name() const override { return "monitor"; }
   [[nodiscard]] std::string endpoint() const override;
   [[nodiscard]] std::string state() const override;
   [[nodiscard]] std::optional<TimedCount> last_count() const override { return last_count_; }
+  [[nodiscard]] std::optional<TimedPressure> last_pressure() const override { return last_pressure_; }
   [[nodiscard]] WakeCondition wake_condition() const override;
   void step(base::Nanoseconds now) override;
   // A remote daemon may be slow, so launches do not wait for it.
@@ -50,6 +54,8 @@ class MonitorSource final : public Source {
   void check_connecting(base::Nanoseconds now);
   bool is_trusted();
   void receive(base::Nanoseconds now);
+  void update_count();
+  void sample_own_use(base::Nanoseconds now);
   void check_heartbeat();
   void disconnect(base::Nanoseconds now);
   void back_off(base::Nanoseconds now);
@@ -61,12 +67,15 @@ class MonitorSource final : public Source {
   const bool remote_;
   const base::Nanoseconds max_age_;
   const base::MonitorTrust trust_;
+  const base::CountBy count_by_;
   Backoff backoff_;
   std::vector<Candidate> round_;
   std::size_t round_index_ = 0;  // in round_
   NonblockingConnection connection_;
   std::optional<MonitorProtocol> protocol_;  // while there is a connection
+  std::optional<OwnUse> own_use_;  // while there is a connection to another machine, if the busy ones count
   std::optional<TimedCount> last_count_;
+  std::optional<TimedPressure> last_pressure_;
   base::Nanoseconds started_at_{0};  // the attempt or the conversation
   base::Nanoseconds next_round_{0};  // when the next round begins
   std::string warning_;

@@ -20,7 +20,15 @@ constexpr base::Nanoseconds kFirstAnswerTimeout = 20ms;
 // How long exit() waits at most, for example if the thread is in the resolver.
 constexpr base::Nanoseconds kStopTimeout = 50ms;
 
-bool needs_sources(const base::Settings& settings) { return !settings.vms && settings.policy.needs_vms(); }
+bool needs_sources(const base::Settings& settings) {
+  return (!settings.vms && settings.policy.needs_vms()) || settings.policy.needs_pressure();
+}
+
+// Differs between the processes of a host.
+std::uint64_t make_seed() {
+  return static_cast<std::uint64_t>(base::Clock::system().now().count()) ^
+         static_cast<std::uint64_t>(getpid()) << 40U;
+}
 
 std::string as_text(const base::NeighbourSources& sources) {
   std::string text;
@@ -85,13 +93,27 @@ void Neighbours::start_polling() noexcept try {
 void Neighbours::start_poller() {
   SourcePoller::Observer observer;
   observer.count = [this](unsigned vms) {
+    if (settings_.vms) return;
     vms_.store(vms, std::memory_order_relaxed);
     entry_.set_vms(vms);
   };
+  if (settings_.policy.needs_pressure()) {
+    control_.emplace(settings_.policy.share, make_seed());
+    observer.pressure = [this](std::optional<unsigned> thousandths, base::Nanoseconds now) {
+      return follow_pressure(thousandths, now);
+    };
+  }
   observer.warning = [this](const std::string& warning) { warn(warning); };
   observer.bounded = [this](const std::string& source, unsigned vms) { warn_of_bound(source, vms); };
   poller_ = SourcePoller::start(make_sources(), rules(), std::move(observer));
   if (poller_) poller_->wait_for_first_answers(kFirstAnswerTimeout);
+}
+
+base::Nanoseconds Neighbours::follow_pressure(std::optional<unsigned> thousandths, base::Nanoseconds now) {
+  control_->update(thousandths ? std::optional(*thousandths / 1000.0) : std::nullopt, now);
+  pressure_.store(thousandths ? static_cast<int>(*thousandths) : -1, std::memory_order_relaxed);
+  restraint_.store(control_->restraint(), std::memory_order_relaxed);
+  return control_->next_update();
 }
 
 void Neighbours::stop() noexcept {
@@ -117,10 +139,9 @@ std::vector<std::unique_ptr<Source>> Neighbours::make_sources() const {
   if (settings_.sources.peers) sources.push_back(std::make_unique<PeersSource>(entry_));
   if (settings_.sources.monitor) {
     const auto addresses = settings_.monitor ? std::vector{*settings_.monitor} : default_addresses();
-    const auto seed = static_cast<std::uint64_t>(base::Clock::system().now().count()) ^
-                      static_cast<std::uint64_t>(getpid()) << 40U;
-    sources.push_back(std::make_unique<MonitorSource>(addresses, settings_.monitor.has_value(), seed,
-                                                      settings_.max_age, settings_.monitor_trust));
+    sources.push_back(std::make_unique<MonitorSource>(addresses, settings_.monitor.has_value(), make_seed(),
+                                                      settings_.max_age, settings_.monitor_trust,
+                                                      settings_.count_by));
   }
   return sources;
 }
@@ -137,6 +158,11 @@ void Neighbours::warn_of_bound(const std::string& source, unsigned vms) {
 Report Neighbours::report() const {
   Report report;
   report.source = as_text(settings_.sources);
+  if (settings_.policy.needs_pressure()) {
+    report.restraint = restraint();
+    const int pressure = pressure_.load(std::memory_order_relaxed);
+    if (pressure >= 0) report.pressure = static_cast<unsigned>(pressure);
+  }
   if (!needs_sources_) {
     report.state = Report::State::fixed;
     report.source = settings_.vms ? "fixed" : "none";

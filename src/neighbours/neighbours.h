@@ -13,6 +13,7 @@
 #include "base/mutex.h"
 #include "base/settings.h"
 #include "neighbours/registry_entry.h"
+#include "neighbours/restraint.h"
 #include "neighbours/source_poller.h"
 
 namespace cleave::neighbours {
@@ -30,6 +31,9 @@ struct Report {
   std::string source;  // as the user would write it
   std::uint64_t stale = 0;
   std::uint64_t changes = 0;
+  // If the policy follows the pressure: that, in thousandths, while it is known, and the restraint.
+  std::optional<unsigned> pressure;
+  std::optional<unsigned> restraint;
   struct Source {
     SourceStatus status;
     Freshness freshness = Freshness::never;
@@ -48,6 +52,9 @@ class Neighbours {
 
   // The running VMs of the host, including this one; at least 1.
   [[nodiscard]] unsigned vms() const { return vms_.load(std::memory_order_relaxed); }
+
+  // How much this process is to hold itself back (restraint.h): the policy `pressure`'s, else the most.
+  [[nodiscard]] unsigned restraint() const { return restraint_.load(std::memory_order_relaxed); }
 
   // Starts to poll the sources if the settings need them, and waits a moment for local ones, so that the first launch
   // already uses their counts. Does nothing when called again.
@@ -72,12 +79,16 @@ class Neighbours {
   [[nodiscard]] StalenessRules rules() const {
     return {settings_.max_age, settings_.stale, settings_.max_vms};
   }
+  base::Nanoseconds follow_pressure(std::optional<unsigned> thousandths, base::Nanoseconds now);
   void warn(const std::string& warning);
   void warn_of_bound(const std::string& source, unsigned vms);
 
   const base::Settings& settings_;
-  const bool needs_sources_;  // the policy needs a count, and the user has set none
+  const bool needs_sources_;  // the policy needs a count, and the user has set none, or it needs the pressure
   std::atomic<unsigned> vms_;
+  std::atomic<unsigned> restraint_{kMaxRestraint};
+  std::atomic<int> pressure_{-1};            // in thousandths; -1: not known
+  std::optional<RestraintControl> control_;  // used by the poller's thread, and before there is one
   RegistryEntry entry_;
   mutable base::Mutex mutex_;
   std::shared_ptr<SourcePoller> poller_ CLEAVE_GUARDED_BY(mutex_);

@@ -31,6 +31,9 @@ class Source {
   // The last count received; kept when no more follow.
   [[nodiscard]] virtual std::optional<TimedCount> last_count() const = 0;
 
+  // The last pressure received, of sources that know it; kept when no more follows.
+  [[nodiscard]] virtual std::optional<TimedPressure> last_pressure() const { return std::nullopt; }
+
   // When to step next: when poll() reports `events` for the descriptor (-1: none), and at `until` at the latest.
   struct WakeCondition {
     int fd = -1;

@@ -75,7 +75,18 @@ void SourcePoller::step(base::Nanoseconds now) {
     }
     check_bound(*source);
   }
+  if (observer_.pressure) next_pressure_ = observer_.pressure(fresh_pressure(now), now);
   publish(now);
+}
+
+std::optional<unsigned> SourcePoller::fresh_pressure(base::Nanoseconds now) const {
+  std::optional<unsigned> highest;
+  for (const auto& source : sources_) {
+    const auto pressure = source->last_pressure();
+    if (pressure && now - pressure->at <= rules_.max_age)
+      highest = std::max(highest.value_or(0), pressure->thousandths);
+  }
+  return highest;
 }
 
 void SourcePoller::check_bound(const Source& source) {
@@ -113,6 +124,7 @@ void SourcePoller::wait(base::Nanoseconds now) const {
   std::vector<pollfd> descriptors = {{wake_.is_valid() ? wake_.get() : -1, POLLIN, 0}};
   base::Nanoseconds until =
       next_expiry(last_counts(sources_), rules_, now).value_or(base::Nanoseconds::max());
+  until = std::min(until, next_pressure_);
   for (const auto& source : sources_) {
     const Source::WakeCondition wake_condition = source->wake_condition();
     descriptors.push_back({wake_condition.fd, wake_condition.events, 0});

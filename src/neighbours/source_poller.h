@@ -40,6 +40,9 @@ class SourcePoller {
   struct Observer {
     std::function<void(unsigned vms)> count;
     std::function<void(const std::string& warning)> warning;
+    // At every step: the highest pressure of the sources, in thousandths, empty if none is known or fresh. Returns when it wants to be
+    // called again at the latest. May be empty.
+    std::function<base::Nanoseconds(std::optional<unsigned> pressure, base::Nanoseconds now)> pressure;
     // The first time that a source reports more than StalenessRules::max_vms. May be empty.
     std::function<void(const std::string& source, unsigned vms)> bounded;
   };
@@ -68,6 +71,7 @@ class SourcePoller {
   void step(base::Nanoseconds now);
   void check_bound(const Source& source);
   void publish(base::Nanoseconds now) CLEAVE_EXCLUDES(mutex_);
+  [[nodiscard]] std::optional<unsigned> fresh_pressure(base::Nanoseconds now) const;
   void wait(base::Nanoseconds now) const;
 
   const std::vector<std::unique_ptr<Source>> sources_;  // used by the thread only
@@ -79,6 +83,7 @@ class SourcePoller {
   // Used by the thread only.
   std::vector<Freshness> freshness_;
   unsigned vms_ = 0;  // 0: not published yet
+  base::Nanoseconds next_pressure_ = base::Nanoseconds::max();
   bool bounded_ = false;
 
   mutable base::Mutex mutex_;

@@ -19,6 +19,13 @@ struct TimedCount {
   base::Nanoseconds at{0};
 };
 
+// How much the machines of the host lack the processor, in thousandths (docs/monitor.md), and when that was last received or
+// confirmed.
+struct TimedPressure {
+  unsigned thousandths = 0;
+  base::Nanoseconds at{0};
+};
+
 enum class Freshness : std::uint8_t {
   fresh,  // confirmed within the last max_age
   stale,  // last confirmed before that

@@ -21,7 +21,7 @@ namespace cleave::observe {
 
 // The number of reasons for not splitting. Counters index them by number; the reader supplies the names, which several
 // reasons may share.
-inline constexpr std::size_t kUnsplitReasonCount = 29;
+inline constexpr std::size_t kUnsplitReasonCount = 30;
 // The number of reasons for using one queue instead of several.
 inline constexpr std::size_t kSingleQueueReasonCount = 7;
 

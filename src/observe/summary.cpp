@@ -80,6 +80,20 @@ void add(base::JsonObject& object, const KernelStatistics& statistics,
       .add_json("queued", json_of_queued(statistics, summary_context));
 }
 
+std::string json_of(const NeighbourFigures& neighbours) {
+  base::JsonObject object;
+  object.add("source", neighbours.source)
+      .add("state", neighbours.state)
+      .add("stale", neighbours.stale)
+      .add("changes", neighbours.changes);
+  if (neighbours.restraint) {
+    object
+        .add_json("pressure", neighbours.pressure ? formatted("%.3f", *neighbours.pressure / 1000.0) : "null")
+        .add("restraint", *neighbours.restraint);
+  }
+  return object.text();
+}
+
 std::string json_of(const CostFigures& cost) {
   return base::JsonObject()
       .add("launch", cost.launch)
@@ -206,12 +220,7 @@ std::string as_json(const std::vector<Counters::Named>& kernels, const SummaryCo
   base::JsonObject object;
   object.add("version", 1)
       .add("vms", summary_context.vms)
-      .add_json("neighbours", base::JsonObject()
-                                  .add("source", neighbours.source)
-                                  .add("state", neighbours.state)
-                                  .add("stale", neighbours.stale)
-                                  .add("changes", neighbours.changes)
-                                  .text())
+      .add_json("neighbours", json_of(neighbours))
       .add_json(
           "waits",
           base::JsonObject().add("sleeping", waits.sleeping).add("slept_ns", waits.slept.count()).text())

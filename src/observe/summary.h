@@ -1,6 +1,7 @@
 // Formats the counters as text for standard error and as JSON for programs. docs/statistics.md defines the values.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,9 @@ struct NeighbourFigures {
   std::string state;
   std::uint64_t stale = 0;    // how often a source was silent for too long
   std::uint64_t changes = 0;  // how often the number changed
+  // With the policy `pressure`: the pressure in thousandths, empty while it is not known, and the restraint.
+  std::optional<unsigned> pressure = {};
+  std::optional<unsigned> restraint = {};
 };
 
 // The program's waits during which Cleave slept, and the total time slept.

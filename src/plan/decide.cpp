@@ -57,7 +57,7 @@ UnsplitReason kind_of(UnsplitReason why) {
 const char* name(UnsplitReason why) {
   static constexpr std::array<const char*, kUnsplitKinds> kNames = {
       "policy", "denied",   "alone",     "one_group", "small",         "binary", "kernel",   "shape",
-      "shared", "recorded", "measuring", "costly",    "below_quantum", "remote", "resident", "driver"};
+      "shared", "recorded", "measuring", "costly",    "below_quantum", "remote", "resident", "calm", "driver"};
   return kNames[static_cast<std::size_t>(kind_of(why))];
 }
 
@@ -72,8 +72,8 @@ std::optional<UnsplitReason> obstacle(const base::Settings& settings, const Kern
 
 std::size_t alpha_slices(const base::Settings& settings, const Kernel& kernel, const Device& device,
                          unsigned vms) {
-  const unsigned device_alpha = device.alpha != 0 ? device.alpha : settings.alpha;
-  return std::size_t{vms} * (kernel.alpha != 0 ? kernel.alpha : device_alpha);
+  const base::AlphaTable& device_alpha = device.alpha.is_set() ? device.alpha : settings.alpha;
+  return std::size_t{vms} * (kernel.alpha.is_set() ? kernel.alpha : device_alpha).of(vms);
 }
 
 bool may_overlap(base::LaunchMode mode, const Kernel& kernel, const Device& device) {

@@ -34,6 +34,7 @@ enum class UnsplitReason : std::uint8_t {
   below_quantum,  // not longer than the quantum
   remote,         // the device belongs to a server, which splits by itself
   resident,       // the device holds (nearly) all its work-groups at once, so slices would not help others
+  calm,           // the neighbours do not lack the processor
   driver,         // the driver refused its first slice
   // Other reasons of the kind `kernel`:
   waiting_groups,  // its work-groups may wait for each other, and the device may hold them all at once
@@ -52,8 +53,8 @@ enum class UnsplitReason : std::uint8_t {
   shared_failure,   // it goes wrong if what several commands wait for fails, and the wait list may fail
   variable_copies,  // it gives launches with an offset other copies of the program's variables
 };
-inline constexpr std::size_t kUnsplitKinds = 16;  // the first ones are kinds
-inline constexpr std::size_t kUnsplitReasons = 29;
+inline constexpr std::size_t kUnsplitKinds = 17;  // the first ones are kinds
+inline constexpr std::size_t kUnsplitReasons = 30;
 UnsplitReason kind_of(UnsplitReason why);
 // What the statistics call its kind.
 const char* name(UnsplitReason why);
@@ -76,7 +77,7 @@ struct Kernel {
   bool shares_stores = false;
   // The kernel may depend on the local size chosen for a launch that names none.
   bool depends_on_grouping = true;
-  unsigned alpha = 0;  // α for this kernel, 0: the device's or the general one
+  base::AlphaTable alpha = {};  // α for this kernel; not set: the device's or the general one
 };
 
 // A group that reads results of earlier groups finds them complete only if these are in earlier slices.
@@ -88,7 +89,7 @@ struct Device {
   std::size_t cores = 1;
   std::size_t resident_groups = 1;  // upper bound of the work-groups it can hold at once
   std::size_t resident_items = 1;   // upper bound of the work-items
-  unsigned alpha = 0;               // α for this device, 0: the general one
+  base::AlphaTable alpha = {};      // α for this device; not set: the general one
   unsigned queues = 1;  // the most queues for one launch, so that other work still gets in between
   bool gains_from_pipelining = false;  // slices on several queues gain something and are safe
 };
@@ -106,7 +107,8 @@ struct Decision {
 std::optional<UnsplitReason> obstacle(const base::Settings& settings, const Kernel& kernel,
                                       const Device& device, std::size_t items);
 
-// VMs × α, with the α of the kernel or else of the device if these have their own. `vms` includes this one.
+// VMs × α, with the α for that number of VMs, of the kernel or else of the device if these have their own. `vms` includes this
+// one.
 std::size_t alpha_slices(const base::Settings& settings, const Kernel& kernel, const Device& device,
                          unsigned vms);
 

@@ -144,6 +144,22 @@ TEST_F(ConfigurationTest, MistakesInTheTableOfAnyTenantAreReported) {
               ElementsAre(HasSubstr("a tenant's name has up to 63 letters")));
 }
 
+TEST_F(ConfigurationTest, AlphaMayDependOnTheNumberOfVms) {
+  const AlphaTable table = *AlphaTable::parse("1:10,2:7,4:4");
+  EXPECT_EQ(with({{"CLEAVE_ALPHA", "1:10,2:7,4:4"}}).settings.alpha, table);
+  const Configuration configuration = with_file(
+      "[split]\nalpha = \"1:10,2:7,4:4\"\n[kernels.\"mm*\"]\nalpha = [\"1:10\", \"2:7\", \"4:4\"]\n"
+      "[devices.\"*H200*\"]\nalpha = \"3:5\"\n");
+  EXPECT_THAT(configuration.problems, ElementsAre());
+  EXPECT_EQ(configuration.settings.alpha, table);
+  ASSERT_EQ(configuration.settings.kernels.size(), 1U);
+  EXPECT_EQ(configuration.settings.kernels[0].alpha, table);
+  ASSERT_EQ(configuration.settings.devices.size(), 1U);
+  EXPECT_EQ(configuration.settings.devices[0].alpha.of(1), 5U);
+  EXPECT_THAT(with_file("[kernels.mm]\nalpha = \"2:7,1:3\"\n").problems,
+              ElementsAre(HasSubstr("kernels.mm.alpha = \"2:7,1:3\": expected a whole number")));
+}
+
 TEST_F(ConfigurationTest, QuantumAcceptsFractionalMilliseconds) {
   using std::chrono::microseconds;
   for (const auto& [text, length] :
@@ -156,6 +172,16 @@ TEST_F(ConfigurationTest, QuantumAcceptsFractionalMilliseconds) {
     EXPECT_EQ(configuration.settings.policy.kind, SplitPolicy::Kind::quantum);
     EXPECT_EQ(configuration.settings.policy.quantum, length);
   }
+}
+
+TEST_F(ConfigurationTest, PressureHasATarget) {
+  const Configuration configuration = with({{"CLEAVE_SPLIT", "pressure:0.03"}});
+  EXPECT_THAT(configuration.problems, ElementsAre());
+  EXPECT_EQ(configuration.settings.policy.kind, SplitPolicy::Kind::pressure);
+  EXPECT_DOUBLE_EQ(configuration.settings.policy.share, 0.03);
+  EXPECT_TRUE(configuration.settings.policy.needs_vms());
+  EXPECT_TRUE(configuration.settings.policy.needs_pressure());
+  EXPECT_FALSE(with({{"CLEAVE_SPLIT", "budget"}}).settings.policy.needs_pressure());
 }
 
 TEST_F(ConfigurationTest, BudgetIsAFraction) {
@@ -227,6 +253,11 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"CLEAVE_SPLIT", "quantum:-1", "quantum:MS"},
         Mistake{"CLEAVE_SPLIT", "quantum:.", "quantum:MS"}, Mistake{"CLEAVE_BUDGET", "5%", "such as 0.05"},
         Mistake{"CLEAVE_BUDGET", "5", "from 0.001 to 1"}, Mistake{"CLEAVE_BUDGET", "nan", "such as 0.05"},
+        Mistake{"CLEAVE_SPLIT", "pressure", "pressure:TARGET"},
+        Mistake{"CLEAVE_SPLIT", "pressure:0", "from 0.01"}, Mistake{"CLEAVE_SPLIT", "pressure:1", "to 0.9"},
+        Mistake{"CLEAVE_COUNT_BY", "idle", "running or busy"},
+        Mistake{"CLEAVE_ALPHA", "2:4,1:5", "ascending"},
+        Mistake{"CLEAVE_ALPHA", "1:4,", "such as 1:10,2:7,4:4"},
         Mistake{"CLEAVE_BUDGET", "0.0.5", "such as 0.05"}, Mistake{"CLEAVE_ALPHA_MAX", "0", "from 1"},
         Mistake{"CLEAVE_LAUNCH", "fast", "sequential"}, Mistake{"CLEAVE_WAIT", "nicely", "sleeping"},
         Mistake{"CLEAVE_VMS", "0", "from 1"}, Mistake{"CLEAVE_NEIGHBOURS", "monitors", "file:PATH"},

@@ -53,6 +53,10 @@ TEST(Decide, KernelAlphaOverridesDeviceAlphaOverridesDefault) {
   EXPECT_EQ(alpha_slices(kAlpha, kernel, device, 5), 10U);
   kernel.alpha = 3;
   EXPECT_EQ(alpha_slices(kAlpha, kernel, device, 5), 15U);
+  kernel.alpha = *base::AlphaTable::parse("1:10,2:7,4:4");
+  EXPECT_EQ(alpha_slices(kAlpha, kernel, device, 1), 10U);
+  EXPECT_EQ(alpha_slices(kAlpha, kernel, device, 3), 21U) << "the α of two";
+  EXPECT_EQ(alpha_slices(kAlpha, kernel, device, 5), 20U);
 }
 
 // As an H200 has them: 132 multiprocessors.

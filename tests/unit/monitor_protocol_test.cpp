@@ -34,6 +34,28 @@ TEST(MonitorProtocol, CountIsReceivedAndAliveConfirmsIt) {
   EXPECT_EQ(session.state(), State::following);
 }
 
+TEST(MonitorProtocol, TellsBusyMachinesAndTheRule) {
+  const MonitorProtocol session =
+      after("cleave-monitor 1 heartbeat=2000 busy-share=35 interval=1500\ncount 1 5 2\n");
+  EXPECT_EQ(session.busy(), 2U);
+  ASSERT_TRUE(session.busy_rule());
+  EXPECT_DOUBLE_EQ(session.busy_rule()->share, 0.35);
+  EXPECT_EQ(session.busy_rule()->interval, 1500ms);
+  EXPECT_FALSE(after(std::string(kSessionGreeting) + "count 1 5 2\n").busy_rule());
+}
+
+TEST(MonitorProtocol, PressureAgesLikeTheCount) {
+  MonitorProtocol session = after(std::string(kSessionGreeting) + "count 1 5 2 pressure=37\n", 1s);
+  ASSERT_TRUE(session.last_pressure());
+  EXPECT_EQ(session.last_pressure()->thousandths, 37U);
+  session.receive("alive 1\n", 3s);
+  EXPECT_EQ(session.last_pressure()->at, 3s);
+  session.receive("unknown 2\nalive 2\n", 5s);
+  EXPECT_EQ(session.last_pressure()->at, 3s);
+  session.receive("count 3 5 2\n", 6s);
+  EXPECT_FALSE(session.last_pressure()) << "a daemon that does not say it any more";
+}
+
 TEST(MonitorProtocol, LinesMayBeFragmented) {
   const std::string text = std::string(kSessionGreeting) + "count 1 3 0\ncount 2 4 0\n";
   for (std::size_t size = 1; size < text.size(); ++size) {

@@ -50,6 +50,23 @@ TEST(MonitorSource, ReconnectsQuicklyAfterAGoodConnection) {
   EXPECT_EQ(source.take_warning(), "");
 }
 
+TEST(MonitorSource, CountsTheBusyMachinesIfAsked) {
+  FakeMonitor listener;
+  MonitorSource source({listener.address()}, true, 1, 10s, base::MonitorTrust::owner, base::CountBy::busy);
+  source.step(1s);
+  ASSERT_TRUE(listener.answer());
+  listener.say(std::string(kGreeting) + "count 1 5 0\n");
+  source.step(2s);
+  EXPECT_EQ(source.last_count()->vms, 1U);
+  listener.say("count 2 5 2\n");
+  source.step(3s);
+  // A monitor on this machine does not count it.
+  EXPECT_EQ(source.last_count()->vms, 3U);
+  listener.say("count 3 5 5\n");
+  source.step(4s);
+  EXPECT_EQ(source.last_count()->vms, 5U);
+}
+
 TEST(MonitorSource, WarnsIfCountsExpireBeforeTheNextHeartbeat) {
   for (const auto max_age : {1s, 2s, 3s}) {
     FakeMonitor listener;

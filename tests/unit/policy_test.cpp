@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "neighbours/restraint.h"
+
 namespace cleave::interpose {
 namespace {
 
@@ -13,7 +15,8 @@ using plan::UnsplitReason;
 // A launch that can be cut into any number of slices.
 class Launch final : public LaunchQuery {
  public:
-  Launch(const base::Settings& settings, unsigned vms) : settings_(settings), vms_(vms) {
+  Launch(const base::Settings& settings, unsigned vms, unsigned restraint = 0)
+      : settings_(settings), vms_(vms), restraint_(restraint) {
     kernel_.facts.source = plan::Kernel::Source::splittable;
     queue_.facts = {.cores = 480, .resident_groups = 480, .resident_items = 480 * 64};
     range_.global[0] = std::size_t{1} << 20U;
@@ -22,6 +25,7 @@ class Launch final : public LaunchQuery {
 
   [[nodiscard]] const KernelRecord& kernel() const override { return kernel_; }
   [[nodiscard]] unsigned vms() const override { return vms_; }
+  [[nodiscard]] unsigned restraint() const override { return restraint_; }
   std::optional<UnsplitReason> kernel_obstacle() override {
     return plan::obstacle(settings_, kernel_.facts, queue_.facts, range_.global[0]);
   }
@@ -36,6 +40,7 @@ class Launch final : public LaunchQuery {
  private:
   const base::Settings& settings_;
   const unsigned vms_;
+  const unsigned restraint_;
   KernelRecord kernel_;
   QueueRecord queue_;
   plan::NDRange range_;
@@ -45,10 +50,10 @@ class Policies : public testing::Test {
  protected:
   void use_default_min_items() { settings_.min_items.reset(); }
 
-  PolicyDecision decide(SplitPolicy policy, unsigned vms, bool denied = false) {
+  PolicyDecision decide(SplitPolicy policy, unsigned vms, bool denied = false, unsigned restraint = 0) {
     settings_.policy = policy;
     const auto made = make_policy({settings_, costs_});
-    Launch launch(settings_, vms);
+    Launch launch(settings_, vms, restraint);
     launch.facts().denied = denied;
     return made->decide(launch);
   }
@@ -85,6 +90,19 @@ TEST_F(Policies, PoliciesThatMeasureStartWithAlpha) {
   const SplitPolicy quantum{SplitPolicy::Kind::quantum, 0, std::chrono::milliseconds(5)};
   EXPECT_EQ(decide(quantum, 1).slices, 16U) << "alone, but a bound was asked for";
   EXPECT_EQ(decide(quantum, 50).slices, 200U);
+}
+
+// Five VMs and α 4: 20 slices at most while nothing has been measured.
+TEST_F(Policies, PressureSplitsByTheRestraint) {
+  const SplitPolicy pressure{.kind = SplitPolicy::Kind::pressure, .share = 0.03};
+  for (const unsigned none : {0U, 1U}) {
+    EXPECT_EQ(decide(pressure, 5, false, none).unsplit_reason, UnsplitReason::calm);
+  }
+  EXPECT_EQ(decide(pressure, 5, false, 2).slices, 2U);
+  EXPECT_EQ(decide(pressure, 5, false, 5).slices, 8U);
+  EXPECT_EQ(decide(pressure, 5, false, neighbours::kMaxRestraint).slices, 20U);
+  EXPECT_EQ(decide(pressure, 1, false, neighbours::kMaxRestraint).unsplit_reason, UnsplitReason::alone);
+  EXPECT_EQ(decide(pressure, 5, true, neighbours::kMaxRestraint).unsplit_reason, UnsplitReason::denied);
 }
 
 TEST_F(Policies, OffNeverSplits) {

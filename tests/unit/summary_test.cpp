@@ -34,6 +34,15 @@ SummaryContext summary_context() {
   return result;
 }
 
+TEST(Summary, PressureIsThereIfItIsFollowed) {
+  SummaryContext context = summary_context();
+  EXPECT_EQ(as_json({}, context).find("restraint"), std::string::npos);
+  context.neighbours.restraint = 3;
+  EXPECT_NE(as_json({}, context).find(R"("changes":7,"pressure":null,"restraint":3})"), std::string::npos);
+  context.neighbours.pressure = 37;
+  EXPECT_NE(as_json({}, context).find(R"("changes":7,"pressure":0.037,"restraint":3})"), std::string::npos);
+}
+
 TEST(Counters, KernelsOfOneNameShareCounters) {
   Counters counters;
   counters.of("mm").count_split(20, base::Nanoseconds(500));

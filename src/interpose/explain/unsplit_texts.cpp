@@ -111,6 +111,9 @@ UnsplitText gain_text(UnsplitReason why) {
     case UnsplitReason::below_quantum:
       return {"the launch is no longer than the quantum",
               "nothing, or set a shorter one: CLEAVE_SPLIT=quantum:MS"};
+    case UnsplitReason::calm:
+      return {"the pressure on the host's processors was below the target of CLEAVE_SPLIT=pressure",
+              "nothing, or set a lower target: CLEAVE_SPLIT=pressure:TARGET"};
     case UnsplitReason::remote:
       return {"the device is a server's, which splits by itself",
               "nothing here; the statistics of cleave-serverd say what it splits"};
@@ -200,6 +203,7 @@ UnsplitText describe(UnsplitReason why, const std::string& kernel, const Configu
     case UnsplitReason::below_quantum:
     case UnsplitReason::remote:
     case UnsplitReason::resident:
+    case UnsplitReason::calm:
       return gain_text(why);
     case UnsplitReason::binary:
     case UnsplitReason::kernel:

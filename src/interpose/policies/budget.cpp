@@ -1,7 +1,5 @@
 // As many slices as cost no more than a share of the launch's time, by measured costs. VMs × α while nothing is known.
 
-#include <algorithm>
-
 #include "interpose/policies/policy.h"
 
 namespace cleave::interpose {
@@ -17,9 +15,7 @@ class BudgetPolicy final : public MeasuredPolicy {
   }
 
   learn::SliceAdvice advise(LaunchQuery& launch, const CostKeys& keys) const override {
-    const std::size_t limit =
-        std::min(plan::max_slices(settings(), launch.vms()), launch.range().total_groups());
-    return costs().within_budget(keys.launch, settings().budget, limit,
+    return costs().within_budget(keys.launch, settings().budget, budget_limit(launch),
                                  [&] { return launch_name(launch.kernel(), launch.range()); });
   }
 

@@ -17,12 +17,21 @@ PolicyDecision MeasuredPolicy::decide(LaunchQuery& launch) noexcept {
 PolicyDecision MeasuredPolicy::decide_measured(LaunchQuery& launch, std::size_t usual,
                                                const plan::Decision& cut) const {
   const CostKeys keys = cost_keys(settings().launch, launch.kernel(), launch.queue(), launch.range());
-  if (keys.launch == 0) return cut;
+  if (keys.launch == 0) return decide_unmeasured(launch, usual, cut, 0);
   const learn::SliceAdvice advice = advise(launch, keys);
-  if (advice.state == learn::AdviceState::unmeasured) return cut_measured(launch, usual, keys.launch);
+  if (advice.state == learn::AdviceState::unmeasured)
+    return decide_unmeasured(launch, usual, cut, keys.launch);
   const plan::Decision wanted = follow(launch, advice, keys.launch);
   if (wanted.unsplit_reason) return {wanted, keys.launch};
   return cut_measured(launch, wanted.slices, keys.launch);
+}
+
+PolicyDecision MeasuredPolicy::decide_unmeasured(LaunchQuery& launch, std::size_t usual,
+                                                 const plan::Decision& cut, learn::Key key) const {
+  const plan::Decision wanted = follow_unmeasured(launch, usual);
+  if (wanted.unsplit_reason) return {wanted, key};
+  if (key != 0) return cut_measured(launch, wanted.slices, key);
+  return wanted.slices == usual ? cut : launch.cut(wanted.slices);
 }
 
 PolicyDecision MeasuredPolicy::cut_measured(LaunchQuery& launch, std::size_t slices, learn::Key key) const {

@@ -7,6 +7,7 @@
 // Thread-safe: launches are decided concurrently. decide() does not allocate for a launch that was seen before.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -29,6 +30,8 @@ class LaunchQuery {
   [[nodiscard]] virtual const KernelRecord& kernel() const = 0;
   // Virtual machines on the host, this one included.
   [[nodiscard]] virtual unsigned vms() const = 0;
+  // How much the policy `pressure` is to hold the launch back (neighbours/restraint.h).
+  [[nodiscard]] virtual unsigned restraint() const = 0;
 
   // Reasons that do not depend on the queue.
   virtual std::optional<plan::UnsplitReason> kernel_obstacle() = 0;
@@ -129,8 +132,19 @@ class MeasuredPolicy : public Policy {
   // Into how many slices the measured launch is split by this advice, or why it is not.
   virtual plan::Decision follow(LaunchQuery& launch, const learn::SliceAdvice& advice,
                                 learn::Key key) const = 0;
+  // Into how many slices a launch of which nothing is known is split: as prepare_unmeasured() says, unless overridden.
+  virtual plan::Decision follow_unmeasured(LaunchQuery&, std::size_t usual) const {
+    return plan::Decision::split(usual);
+  }
+
+  // The most slices that a launch may have by its budget's settings.
+  [[nodiscard]] std::size_t budget_limit(const LaunchQuery& launch) const {
+    return std::min(plan::max_slices(settings(), launch.vms()), launch.range().total_groups());
+  }
 
  private:
+  PolicyDecision decide_unmeasured(LaunchQuery& launch, std::size_t usual, const plan::Decision& cut,
+                                   learn::Key key) const;
   PolicyDecision decide_measured(LaunchQuery& launch, std::size_t usual, const plan::Decision& cut) const;
   // Cuts the measured launch and remembers in `key` if fewer slices are possible than wanted.
   PolicyDecision cut_measured(LaunchQuery& launch, std::size_t slices, learn::Key key) const;

@@ -34,7 +34,7 @@ plan::Kernel::Source source_of(const kernels::Scan& scan, const ProgramRecord& p
 void apply_settings(const base::Settings& settings, const std::string& name, plan::Kernel& facts) {
   for (const std::string& pattern : settings.deny) facts.denied |= base::matches(pattern, name);
   for (const base::NamedSettings& named : settings.kernels) {
-    if (named.alpha != 0 && base::matches(named.pattern, name)) facts.alpha = named.alpha;
+    if (named.alpha.is_set() && base::matches(named.pattern, name)) facts.alpha = named.alpha;
   }
 }
 

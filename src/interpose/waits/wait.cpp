@@ -88,7 +88,11 @@ bool flush_if_known(const Table& next, RecordMap<QueueRecord>& queues, cl_comman
 bool may_sleep(const WaitContext& context) noexcept {
   const base::WaitMode mode = context.mode;
   if (mode == base::WaitMode::native) return false;
-  if (mode == base::WaitMode::automatic && context.neighbours.vms() < 2) return false;
+  // Without restraint, as the policy `pressure` may have it, the neighbours can do without the processor.
+  if (mode == base::WaitMode::automatic &&
+      (context.neighbours.vms() < 2 || context.neighbours.restraint() == 0)) {
+    return false;
+  }
   const base::ScopedCancelDisable uncancelled;
   return !CallbackScope::inside() && context.owner.is_this();
 }

@@ -23,7 +23,7 @@ class Counting(DaemonTest):
     def test_counts_the_test_drivers_domain(self):
         self.started()
         client = self.client()
-        self.assertEqual(client.line(), "cleave-monitor 1 heartbeat=2000")
+        self.assertEqual(client.line(), "cleave-monitor 1 heartbeat=2000 busy-share=20 interval=3000")
         self.assertEqual(client.until(r"count \d+ (\d+) (\d+)").groups(), ("1", "1"))
 
     def test_counts_running_domains_of_several_hypervisors(self):
@@ -56,7 +56,7 @@ class Listening(DaemonTest):
         self.started("--heartbeat", 100)
         socat = subprocess.Popen(["socat", "-", f"UNIX-CONNECT:{self.path}"], stdin=subprocess.PIPE,
                                  stdout=subprocess.PIPE, text=True)
-        self.assertEqual(socat.stdout.readline(), "cleave-monitor 1 heartbeat=100\n")
+        self.assertEqual(socat.stdout.readline(), "cleave-monitor 1 heartbeat=100 busy-share=20 interval=3000\n")
         self.assertRegex(socat.stdout.readline(), "^(count|unknown) ")
         socat.kill()  # it goes on reading when its input ends
         socat.communicate()

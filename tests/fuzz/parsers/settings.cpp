@@ -45,17 +45,19 @@ Configuration load_only(const Variables& variables) {
 
 bool same(const Settings& a, const Settings& b) {
   return a.disable == b.disable && a.policy.kind == b.policy.kind && a.policy.slices == b.policy.slices &&
-         a.policy.quantum == b.policy.quantum && a.budget == b.budget && a.alpha_max == b.alpha_max &&
-         a.alpha == b.alpha && a.min_items == b.min_items && a.deny == b.deny && a.launch == b.launch &&
-         a.vms.value_or(1) == b.vms.value_or(1) && a.stats == b.stats && a.next == b.next &&
-         a.sources.monitor == b.sources.monitor && a.sources.peers == b.sources.peers &&
+         a.policy.quantum == b.policy.quantum && a.policy.share == b.policy.share && a.budget == b.budget &&
+         a.alpha_max == b.alpha_max && a.alpha == b.alpha && a.min_items == b.min_items && a.deny == b.deny &&
+         a.launch == b.launch && a.vms.value_or(1) == b.vms.value_or(1) && a.stats == b.stats &&
+         a.next == b.next && a.sources.monitor == b.sources.monitor && a.sources.peers == b.sources.peers &&
          a.sources.files == b.sources.files && a.monitor == b.monitor && a.max_age == b.max_age &&
-         a.stale.kind == b.stale.kind && a.stale.vms == b.stale.vms && a.registry == b.registry &&
-         a.top == b.top;
+         a.count_by == b.count_by && a.stale.kind == b.stale.kind && a.stale.vms == b.stale.vms &&
+         a.registry == b.registry && a.top == b.top;
 }
 
 void check_ranges(const Settings& settings) {
-  require(settings.alpha >= 1 && settings.alpha <= kMax, "alpha is in its range");
+  require(settings.alpha.is_set(), "alpha is set");
+  for (const auto& [vms, alpha] : settings.alpha.rows())
+    require(vms >= 1 && vms <= kMax && alpha >= 1 && alpha <= kMax, "alpha is in its range");
   require(settings.vms.value_or(1) >= 1 && settings.vms.value_or(1) <= kMax, "the VMs are in their range");
   require((settings.policy.kind == SplitPolicy::Kind::fixed) == (settings.policy.slices != 0),
           "a number of slices belongs to the policy fixed");
@@ -64,6 +66,9 @@ void check_ranges(const Settings& settings) {
           "a quantum belongs to the policy quantum");
   require(settings.policy.quantum.count() >= 0 && settings.policy.quantum <= std::chrono::minutes(1),
           "the quantum is in its range");
+  require((settings.policy.kind == SplitPolicy::Kind::pressure) == (settings.policy.share != 0),
+          "a target belongs to the policy pressure");
+  require(settings.policy.share >= 0 && settings.policy.share < 1, "the target is in its range");
   require(settings.budget >= 0.001 && settings.budget <= 1, "the budget is in its range");
   require(settings.alpha_max >= 1 && settings.alpha_max <= kMax, "the largest alpha is in its range");
   require(settings.sources.monitor || settings.sources.peers || !settings.sources.files.empty(),

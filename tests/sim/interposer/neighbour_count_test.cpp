@@ -55,6 +55,87 @@ std::size_t slices_of_a_launch(InterposerFixture& fixture, cl_kernel kernel) {
   return fixture.driver.launches().size() - before;
 }
 
+class LiveBusyCount : public testing::Test, public ListeningMonitor, public InterposerFixture {
+ protected:
+  LiveBusyCount() : InterposerFixture(by_busy(following(listener))) {}
+
+  static base::Settings by_busy(base::Settings settings) {
+    settings.count_by = base::CountBy::busy;
+    return settings;
+  }
+
+  const cl_kernel kernel = make_kernel();
+};
+
+TEST_F(LiveBusyCount, IdleMachinesAreNoReasonToSplit) {
+  EXPECT_EQ(slices_of_a_launch(*this, kernel), 1U);
+  ASSERT_TRUE(kit::eventually([&] { return listener.answer(); }));
+  listener.say(std::string(kGreeting) + "count 1 3 2\n");
+  ASSERT_TRUE(count_is(3));
+  EXPECT_EQ(slices_of_a_launch(*this, kernel), 12U);
+  listener.say("count 2 3 0\n");
+  ASSERT_TRUE(count_is(1));
+  EXPECT_EQ(slices_of_a_launch(*this, kernel), 1U);
+}
+
+class LivePressure : public testing::Test, public ListeningMonitor, public InterposerFixture {
+ protected:
+  explicit LivePressure(std::chrono::seconds max_age = std::chrono::hours(1))
+      : InterposerFixture(by_pressure(following(listener), max_age)) {}
+
+  static base::Settings by_pressure(base::Settings settings, std::chrono::seconds max_age) {
+    settings.policy = {.kind = base::SplitPolicy::Kind::pressure, .share = 0.03};
+    settings.max_age = max_age;
+    return settings;
+  }
+
+  static bool restraint_is(unsigned restraint) {
+    return kit::eventually([&] { return interpose::interposer().neighbours.restraint() == restraint; });
+  }
+
+  // The monitor's first answer: nothing is lacking.
+  void answer() {
+    ASSERT_TRUE(kit::eventually([&] { return listener.answer(); }));
+    listener.say("cleave-monitor 1 heartbeat=500\n");
+    // Again until it has been seen, since it may be too old by then.
+    ASSERT_TRUE(kit::eventually([&] {
+      listener.say("count 1 3 2 pressure=0\n");
+      return interpose::interposer().neighbours.restraint() == 0;
+    }));
+  }
+
+  const cl_kernel kernel = make_kernel();
+};
+
+TEST_F(LivePressure, LaunchesAreSplitWhileTheNeighboursLackTheProcessor) {
+  EXPECT_EQ(slices_of_a_launch(*this, kernel), 1U) << "no answer yet";
+  ASSERT_NO_FATAL_FAILURE(answer());
+  EXPECT_EQ(slices_of_a_launch(*this, kernel), 1U);
+  EXPECT_EQ(statistics().unsplit[static_cast<std::size_t>(plan::UnsplitReason::calm)], 1U);
+  listener.say("count 2 3 2 pressure=900\n");
+  ASSERT_TRUE(restraint_is(neighbours::RestraintControl::kMaxStep)) << "it is far above the target";
+  // The budget's first trials are unsplit.
+  std::size_t slices = 1;
+  for (int i = 0; i < 20 && slices == 1; ++i) slices = slices_of_a_launch(*this, kernel);
+  EXPECT_GT(slices, 1U);
+  const observe::NeighbourFigures figures = interpose::interposer().summary_context().neighbours;
+  EXPECT_EQ(figures.pressure, 900U);
+  EXPECT_EQ(figures.restraint, neighbours::RestraintControl::kMaxStep);
+}
+
+class ForgetfulLivePressure : public LivePressure {
+ protected:
+  ForgetfulLivePressure() : LivePressure(std::chrono::seconds(1)) {}
+};
+
+TEST_F(ForgetfulLivePressure, SilentMonitorMeansTheBudget) {
+  EXPECT_EQ(launch(kernel), CL_SUCCESS);
+  ASSERT_NO_FATAL_FAILURE(answer());
+  listener.hang_up();
+  EXPECT_TRUE(restraint_is(neighbours::kMaxRestraint)) << "once its last word is too old";
+  EXPECT_FALSE(interpose::interposer().summary_context().neighbours.pressure);
+}
+
 TEST_F(LiveNeighbourCount, LaunchesFollowChanges) {
   EXPECT_FALSE(listener.answer()) << "building is no launch";
   EXPECT_EQ(slices_of_a_launch(*this, kernel), 1U) << "no answer yet";

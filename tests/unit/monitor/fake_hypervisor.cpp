@@ -34,6 +34,15 @@ class FakeHypervisor::FakeSession : public HypervisorConnection {
     return times;
   }
 
+  std::vector<SchedulerTimes> scheduler_times() override {
+    Lock lock(owner_.mutex_);
+    owner_.pass(lock);
+    std::vector<SchedulerTimes> times;
+    for (const auto& [domain, time] : owner_.scheduled_)
+      if (owner_.running_.contains(domain)) times.push_back(time);
+    return times;
+  }
+
  private:
   FakeHypervisor& owner_;
 };
@@ -67,6 +76,12 @@ void FakeHypervisor::run(unsigned domain, bool runs, bool drop_event) {
     if (!drop_event) events = events_;
   }
   if (events) events->changed(uuid_of(domain), runs);
+}
+
+void FakeHypervisor::schedule(unsigned domain, std::chrono::nanoseconds ran,
+                              std::chrono::nanoseconds waited) {
+  const Lock lock(mutex_);
+  scheduled_[domain] = {uuid_of(domain), ran, waited};
 }
 
 void FakeHypervisor::refuse(bool refuse) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -34,6 +35,9 @@ class FakeHypervisor : public Hypervisor {
   // The connection dies, and the watcher is notified.
   void die();
 
+  // From now on the domain has these times, and its hypervisor says so.
+  void schedule(unsigned domain, std::chrono::nanoseconds ran, std::chrono::nanoseconds waited);
+
   unsigned attempts();       // to connect
   unsigned blocked_calls();  // calls that hang now
   unsigned list_calls();
@@ -47,6 +51,7 @@ class FakeHypervisor : public Hypervisor {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::set<unsigned> running_;
+  std::map<unsigned, SchedulerTimes> scheduled_;
   std::shared_ptr<HypervisorEvents> events_;
   bool refuses_connections_ = false;
   bool blocks_ = false;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "cleave/monitor.h"
+#include "client_0_1.h"
 #include "test_client.h"
 
 namespace cleave::monitor {
@@ -61,9 +62,9 @@ class HubTest : public testing::Test {
 TEST_F(HubTest, NewClientGetsGreetingAndState) {
   options_.heartbeat = std::chrono::milliseconds(2000);
   TestClient peer = join();
-  EXPECT_EQ(peer.received(), "cleave-monitor 1 heartbeat=2000\nunknown 1\n");
+  EXPECT_EQ(peer.received(), "cleave-monitor 1 heartbeat=2000 busy-share=20 interval=3000\nunknown 1\n");
   publish(2, 5, 3);
-  EXPECT_EQ(join().received(), "cleave-monitor 1 heartbeat=2000\ncount 2 5 3\n");
+  EXPECT_EQ(join().received(), "cleave-monitor 1 heartbeat=2000 busy-share=20 interval=3000\ncount 2 5 3\n");
 }
 
 TEST_F(HubTest, EachChangeIsBroadcast) {
@@ -258,10 +259,46 @@ TEST_F(HubTest, StoppingSendsBye) {
 }
 
 TEST_F(HubTest, LongestGreetingAndStateFitOneBuffer) {
-  options_.heartbeat = std::chrono::hours(1);
-  hub().publish({UINT64_MAX, true, {100'000, 100'000}});
+  options_.heartbeat = options_.interval = std::chrono::hours(1);
+  options_.busy_share = 100;
+  hub().publish({UINT64_MAX, true, {100'000, 100'000}, 1000});
   EXPECT_EQ(join().received(),
-            "cleave-monitor 1 heartbeat=3600000\ncount 18446744073709551615 100000 100000\n");
+            "cleave-monitor 1 heartbeat=3600000 busy-share=100 interval=3600000\n"
+            "count 18446744073709551615 100000 100000 pressure=1000\n");
+}
+
+// What it does not know, it passes over.
+TEST_F(HubTest, ClientOfVersion01UnderstandsTheDaemon) {
+  using Kind = client_0_1::MonitorLine::Kind;
+  TestClient peer = join();
+  hub().publish({2, true, {5, 3}, 37});
+  hub().publish({3, true, {5, 3}, 980});
+  hub().publish({4, true, {6, 2}});
+  hub().publish({5, false, {}});
+  heartbeat_all();
+  std::string text = peer.received();
+  std::vector<client_0_1::MonitorLine> lines;
+  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n')) {
+    const auto line = client_0_1::read_monitor_line(text.substr(0, end));
+    ASSERT_TRUE(line) << text.substr(0, end);
+    lines.push_back(*line);
+    text.erase(0, end + 1);
+  }
+  EXPECT_EQ(text, "");
+  ASSERT_EQ(lines.size(), 7U);
+  EXPECT_EQ(lines[0].kind, Kind::greeting);
+  EXPECT_EQ(lines[0].version, 1U);
+  EXPECT_EQ(lines[0].heartbeat_ms, 2000U);
+  EXPECT_EQ(lines[1].kind, Kind::unknown);
+  for (const std::size_t i : {2U, 3U, 4U}) {
+    EXPECT_EQ(lines[i].kind, Kind::count);
+    EXPECT_EQ(lines[i].sequence, i);
+    EXPECT_EQ(lines[i].running, i == 4 ? 6U : 5U);
+    EXPECT_EQ(lines[i].busy, i == 4 ? 2U : 3U);
+  }
+  EXPECT_EQ(lines[5].kind, Kind::unknown);
+  EXPECT_EQ(lines[6].kind, Kind::alive);
+  EXPECT_EQ(lines[6].sequence, 5U);
 }
 
 }  // namespace

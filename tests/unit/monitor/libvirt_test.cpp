@@ -119,6 +119,24 @@ TEST_F(LibvirtTest, WatcherFollowsChanges) {
   EXPECT_TRUE(counts(1));
 }
 
+// As libvirt's driver for Xen lists it, by another name.
+TEST_F(LibvirtTest, DriverThatListsTheControlDomain) {
+  const kit::TemporaryFolder folder;
+  const auto domain = [](const char* name, const char* uuid) {
+    return std::string("<domain type='test'><name>") + name + "</name><uuid>" + uuid +
+           "</uuid><memory>8192</memory><os><type>hvm</type></os></domain>";
+  };
+  std::ofstream(folder.file("node.xml"))
+      << "<node>" << domain("control", "00000000-0000-0000-0000-000000000000")
+      << domain("Domain-0", "11111111-2222-3333-4444-555555555555") << "</node>";
+  const auto session = libvirt_.connect("test://" + folder.file("node.xml"), std::make_shared<EventLog>());
+  EXPECT_EQ(session->running().size(), 2U);
+  Domains domains(0.2);
+  domains.begin_listing();
+  domains.end_listing(session->running());
+  EXPECT_EQ(domains.counts().running, 1U);
+}
+
 TEST_F(LibvirtTest, TestDriverReadsDomainsFromAFile) {
   const kit::TemporaryFolder folder;
   std::ofstream file(folder.file("node.xml"));

@@ -23,6 +23,16 @@ TEST(Metrics, OmitUnknownValues) {
   EXPECT_NE(metrics(tally, hub).find("\ncleave_monitor_running 3\n"), std::string::npos);
 }
 
+TEST(Metrics, PressureIsAShare) {
+  Totals tally(1, std::chrono::seconds(5));
+  Report report = report_with(3);
+  tally.report(0, report, report.listed);
+  EXPECT_EQ(metrics(tally, Hub({})).find("cleave_monitor_pressure"), std::string::npos);
+  report.pressure = 0.125;
+  tally.report(0, report, report.listed);
+  EXPECT_NE(metrics(tally, Hub({})).find("\ncleave_monitor_pressure 0.125\n"), std::string::npos);
+}
+
 TEST(Metrics, SumOverHypervisors) {
   Totals tally(2, std::chrono::seconds(5));
   tally.report(0, report_with(3), TimePoint(std::chrono::seconds(1)));

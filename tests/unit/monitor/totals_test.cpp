@@ -75,5 +75,37 @@ TEST(Totals, TotalIsCappedAtTheProtocolLimit) {
   EXPECT_EQ(tally.total().counts, (Counts{base::kMaxMachines, 2}));
 }
 
+Report report_of_pressure(std::optional<double> pressure) {
+  Report report = report_with(3, 1);
+  report.pressure = pressure;
+  return report;
+}
+
+TEST(Totals, PressureIsTheLargestAndNeedsAll) {
+  Totals tally(2, seconds(5));
+  tally.report(0, report_of_pressure(0.2), kListed);
+  tally.report(1, report_of_pressure(std::nullopt), kListed);
+  EXPECT_EQ(tally.total().pressure, std::nullopt);
+  EXPECT_TRUE(tally.report(1, report_of_pressure(0.0304), kListed));
+  EXPECT_EQ(tally.total().pressure, 200U);
+  tally.report(0, report_of_pressure(0), kListed);
+  EXPECT_EQ(tally.total().pressure, 30U);
+  EXPECT_TRUE(tally.expire(kListed + seconds(6)));
+  EXPECT_EQ(tally.total().pressure, std::nullopt);
+}
+
+TEST(Totals, SmallChangesOfPressureAreNotPublished) {
+  Totals tally(1, seconds(5));
+  EXPECT_TRUE(tally.report(0, report_of_pressure(0.1), kListed));
+  EXPECT_FALSE(tally.report(0, report_of_pressure(0.105), kListed));
+  EXPECT_FALSE(tally.report(0, report_of_pressure(0.095), kListed));
+  EXPECT_TRUE(tally.report(0, report_of_pressure(0.106), kListed));
+  EXPECT_EQ(tally.total().pressure, 106U);
+  tally.report(0, report_of_pressure(0.004), kListed);
+  EXPECT_EQ(tally.total().pressure, 4U);
+  EXPECT_TRUE(tally.report(0, report_of_pressure(0), kListed)) << "none at all";
+  EXPECT_EQ(tally.total().pressure, 0U);
+}
+
 }  // namespace
 }  // namespace cleave::monitor

@@ -1,5 +1,7 @@
 #include "monitor/watcher.h"
 
+#include <atomic>
+
 #include <gtest/gtest.h>
 
 #include "fake_hypervisor.h"
@@ -195,6 +197,35 @@ TEST_F(WatcherTest, IsNotStoppedWhileACallHangs) {
   EXPECT_FALSE(watcher_->wait_until_ended(std::chrono::steady_clock::now() + milliseconds(20)));
   hypervisor_.hang(false);
   EXPECT_TRUE(watcher_->wait_until_ended(std::chrono::steady_clock::now() + std::chrono::minutes(1)));
+}
+
+TEST_F(WatcherTest, PressureComesFromTheDomainsElseFromTheHost) {
+  using std::chrono::seconds;
+  const auto pressure_is = [&](bool (*wanted)(double)) {
+    return kit::eventually([&] { return inbox_.newest().pressure && wanted(*inbox_.newest().pressure); });
+  };
+  WatcherOptions options = prompt();
+  options.pressure_interval = milliseconds(1);
+  std::atomic<long> host_seconds{0};
+  options.host_stall = [&] { return std::optional<std::chrono::nanoseconds>(seconds(++host_seconds)); };
+  hypervisor_.run(1, true);
+  watch(options);
+  // A second of waiting within a millisecond: as much as there can be.
+  ASSERT_TRUE(pressure_is([](double pressure) { return pressure > 0.9; }));
+  hypervisor_.schedule(1, seconds(1), seconds(0));
+  const long before = host_seconds;
+  ASSERT_TRUE(pressure_is([](double pressure) { return pressure < 0.9; }));
+  EXPECT_LE(host_seconds, before + 1) << "the host is not asked any more";
+}
+
+TEST_F(WatcherTest, PressureIsUnknownWithoutStatistics) {
+  hypervisor_.run(1, true);
+  WatcherOptions options = prompt();
+  options.pressure_interval = milliseconds(1);
+  watch(options);
+  ASSERT_TRUE(inbox_.counts(1));
+  ASSERT_TRUE(kit::eventually([&] { return inbox_.newest().listings > 3; }));
+  EXPECT_FALSE(inbox_.newest().pressure);
 }
 
 }  // namespace

@@ -1,0 +1,83 @@
+// The pressure on a host's processors: how much its domains lack them, from 0 (never) to 1 (they get nothing that they ask for).
+//
+// Over one sample, from libvirt's statistics of the domains that run (virConnectGetAllDomainStats, "vcpu"):
+//
+//     x = sum of the time that virtual processors waited for a processor
+//         / max(that + sum of the time that they ran, kIdleShare × the sample's length)
+//
+// so 1 − x is the speed that the domains have of the speed that they would have alone, over the time in which they want to run. The
+// bound below keeps a host whose domains do next to nothing from having any pressure. A virtual processor's waiting time is its "delay":
+// what its thread spent in the scheduler's queue, which its guest sees as stolen time. Libvirt before 7.1 has "wait" for the same.
+//
+// Where no domain has such statistics (emulated ones have none) the host's pressure-stall information is used instead, if the
+// hypervisor is on this host: x is the share of the sample in which some process waited for a processor (Linux,
+// Documentation/accounting/psi.rst: "some" of /proc/pressure/cpu). That counts processes beside the domains too, so it is the larger.
+//
+// Smoothed: p += (1 − exp(−t / kSmoothing)) × (x − p) for a sample of length t; the first is taken as it is. After a step p has
+// covered 63 % of it after one second, and 95 % after three.
+//
+// Not thread-safe. The time is an argument, except in read_host_stall().
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "monitor/domains.h"
+
+namespace cleave::monitor {
+
+// Of one domain that runs, since it was started, all virtual processors together.
+struct SchedulerTimes {
+  Uuid domain{};
+  std::chrono::nanoseconds ran{0};
+  std::chrono::nanoseconds waited{0};
+};
+
+class PressureMeter {
+ public:
+  static constexpr double kIdleShare = 0.05;  // of one processor
+  static constexpr std::chrono::milliseconds kSmoothing{1000};
+
+  // The times of all domains that have such statistics, read at about `now`. A domain that was not in the last sample, or was
+  // restarted since, counts from the next one on.
+  void sample(const std::vector<SchedulerTimes>& times, TimePoint now);
+
+  // Instead: for how long processes of the host have waited since it was started.
+  void sample_host(std::chrono::nanoseconds stalled, TimePoint now);
+
+  // Neither can be had.
+  void sample_nothing() { *this = {}; }
+
+  // From 0 to 1; empty before the second sample in a row of the same kind.
+  [[nodiscard]] std::optional<double> pressure() const { return pressure_; }
+
+ private:
+  struct Sum {
+    std::chrono::nanoseconds ran{0};
+    std::chrono::nanoseconds waited{0};
+  };
+
+  void add(double x, std::chrono::duration<double> length);
+
+  std::unordered_map<Uuid, Sum, UuidHash> domains_;
+  bool domains_sampled_ = false;
+  std::optional<std::chrono::nanoseconds> stalled_;
+  TimePoint sampled_;
+  std::optional<double> pressure_;
+};
+
+// The "total" of the line "some", from the text of /proc/pressure/cpu; empty if there is none.
+std::optional<std::chrono::nanoseconds> parse_host_stall(std::string_view text);
+
+// The same of this host. Empty where the kernel does not count it.
+std::optional<std::chrono::nanoseconds> read_host_stall();
+
+// Whether this host's pressure-stall information describes the domains at that libvirt URI: they are processes of this host, which
+// they are not on another host, nor under Xen, whose Domain-0 sees itself alone.
+bool stalls_like_this_host(const std::string& uri);
+
+}  // namespace cleave::monitor

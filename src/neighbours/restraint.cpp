@@ -1,0 +1,93 @@
+#include "neighbours/restraint.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cleave::neighbours {
+namespace {
+
+constexpr unsigned kFirstSlicing = 2;  // the lowest level with slices
+
+}  // namespace
+
+std::size_t slices_at(unsigned restraint, std::size_t most) {
+  if (restraint < kFirstSlicing || most < 2) return 1;
+  if (restraint >= kMaxRestraint) return most;
+  const double exponent =
+      static_cast<double>(restraint - kFirstSlicing + 1) / (kMaxRestraint - kFirstSlicing + 1);
+  const double slices = std::pow(static_cast<double>(most), exponent);
+  return std::clamp(static_cast<std::size_t>(std::ceil(slices - 1e-9)), std::size_t{2}, most);
+}
+
+RestraintControl::RestraintControl(double target, std::uint64_t seed)
+    : target_(target), spread_(1 + static_cast<double>(seed % 1024) / 2048) {
+  pauses_.fill(kFirstPause);
+}
+
+base::Nanoseconds RestraintControl::pause_of(unsigned level) const {
+  return std::chrono::duration_cast<base::Nanoseconds>(pauses_[level] * spread_);
+}
+
+void RestraintControl::update(std::optional<double> pressure, base::Nanoseconds now) {
+  next_ = base::Nanoseconds::max();
+  known_ = pressure.has_value();
+  if (!known_) {
+    low_since_.reset();
+    return;
+  }
+  if (*pressure > target_) {
+    low_since_.reset();
+    return raise(*pressure, now);
+  }
+  judge_probe(now);
+  if (*pressure >= kRelease * target_ || level_ == 0) {
+    low_since_.reset();
+    return;
+  }
+  lower(*pressure, now);
+}
+
+void RestraintControl::raise(double pressure, base::Nanoseconds now) {
+  if (probed_ && now - *probed_ < kProbation) {
+    pauses_[level_] = std::min(2 * pauses_[level_], kMaxPause);
+    probed_.reset();
+    raised_ = now;
+    ++level_;
+    return;
+  }
+  probed_.reset();
+  if (level_ == kMaxRestraint) return;
+  if (raised_ && now - *raised_ < kSettle) {
+    next_ = *raised_ + kSettle;
+    return;
+  }
+  const auto doublings = static_cast<unsigned>(std::clamp(std::log2(pressure / target_), 0.0, 10.0));
+  level_ = std::min(level_ + std::min(1 + doublings, kMaxStep), kMaxRestraint);
+  raised_ = now;
+}
+
+// A probe that has not failed within its probation has succeeded.
+void RestraintControl::judge_probe(base::Nanoseconds now) {
+  if (!probed_ || now - *probed_ < kProbation) return;
+  probed_.reset();
+  pauses_[level_] = kFirstPause;
+}
+
+void RestraintControl::lower(double pressure, base::Nanoseconds now) {
+  const unsigned below = level_ - 1;
+  if (!low_since_) low_since_ = now;
+  if (pauses_[below] > kFirstPause && pressure < before_probe_ / 2) pauses_[below] = kFirstPause;
+  const base::Nanoseconds due = *low_since_ + pause_of(below);
+  if (now < due) {
+    next_ = due;
+    return;
+  }
+  level_ = below;
+  before_probe_ = pressure;
+  raised_.reset();
+  probed_ = now;
+  low_since_.reset();
+  next_ = now + kProbation;
+}
+
+}  // namespace cleave::neighbours

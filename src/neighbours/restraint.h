@@ -1,0 +1,89 @@
+// How much a job holds itself back so that the pressure on its host's processors (docs/monitor.md) stays below a target at the least
+// cost to the job: the control loop behind the policy `pressure`.
+//
+// Restraint is a level. 0: the driver's own waits, launches unsplit. 1: sleeping waits, which free a processor and cost the job next
+// to nothing. From 2 to kMaxRestraint: also slices, in even ratios up to as many as the budget pays for (slices_at). So the job's cost
+// grows with the level. The loop assumes that the pressure does not, and that what a level does to it shows within kSettle.
+//
+// The rules, for a pressure p and a target T:
+//
+//     raise   if p > T, and kSettle has passed since the last raise: by 1 level, and one more for each doubling of T that p is above it,
+//             up to kMaxStep. A probe that fails (below) goes back to the level it came from, at once.
+//     lower   by 1, as a probe, if p < kRelease × T for the whole pause of the level below.
+//     hold    otherwise.
+//
+// A probe fails if p exceeds T within kProbation; then the pause of its level doubles, up to kMaxPause. It is kFirstPause again when a
+// probe of the level succeeds, or when p has fallen to less than half of what it was before the probe: the load has changed.
+//
+// Why it is stable. Pressure is published smoothed, and 95 % of a step has arrived after three seconds (kSettle). Raises are that far
+// apart, so each decision sees the pressure that belongs to the level that is in force, and the loop is a search along a curve that does
+// not rise, whatever its slope; there is no gain that could be too high. Under a load that stays the same:
+//   - The target is met after at most kMaxRestraint × kSettle, if a level meets it at all, and at most kMaxStep − 1 levels too high.
+//   - It then goes down to the first level whose pressure is kRelease × T or more and stays there; or to the lowest level that meets the
+//     target, and now and then tries the one below, where the pressure exceeds T. So it moves within a band of one level.
+//   - Of these probes there are at most log2(kMaxPause / kFirstPause) + 1 at shorter intervals. From then on the pressure exceeds the
+//     target for less than kProbation in kMaxPause, 3 % of the time; for less than kSettle if it does so by a tenth or more.
+// Several jobs on one host see the same pressure and raise together; their pauses differ by up to a half, so that they do not lower
+// together. Noise of less than (1 − kRelease) / (1 + kRelease), 18 %, moves no level whose pressure is clear of the two bounds.
+//
+// While the pressure is not known, nothing says that the neighbours can do without the restraint, so it is kMaxRestraint: the job is
+// treated as by the policy `budget`. When it is known again, the loop goes on at the level of before.
+//
+// Not thread-safe. Nothing here reads a clock: times are arguments and do not decrease.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "base/clock.h"
+
+namespace cleave::neighbours {
+
+inline constexpr unsigned kMaxRestraint = 7;
+
+// The number of slices at that restraint if the budget pays for `most` >= 1: 1 up to restraint 1, `most` at kMaxRestraint, between them
+// most^(1/6), most^(2/6) and so on, rounded up.
+std::size_t slices_at(unsigned restraint, std::size_t most);
+
+class RestraintControl {
+ public:
+  static constexpr base::Nanoseconds kSettle = std::chrono::seconds(3);
+  static constexpr base::Nanoseconds kProbation = 2 * kSettle;
+  static constexpr base::Nanoseconds kFirstPause = std::chrono::seconds(6);
+  static constexpr base::Nanoseconds kMaxPause = 32 * kFirstPause;
+  static constexpr double kRelease = 0.6;
+  static constexpr unsigned kMaxStep = 3;
+
+  // `target` > 0, from 0 to 1 like the pressure. `seed` differs between processes.
+  RestraintControl(double target, std::uint64_t seed);
+
+  // The pressure that holds at `now`; empty if it is not known. To be called when it changes, and at next_update().
+  void update(std::optional<double> pressure, base::Nanoseconds now);
+
+  // The restraint in force.
+  [[nodiscard]] unsigned restraint() const { return known_ ? level_ : kMaxRestraint; }
+
+  // When a rule may apply without a change of the pressure.
+  [[nodiscard]] base::Nanoseconds next_update() const { return next_; }
+
+ private:
+  void raise(double pressure, base::Nanoseconds now);
+  void lower(double pressure, base::Nanoseconds now);
+  void judge_probe(base::Nanoseconds now);
+  [[nodiscard]] base::Nanoseconds pause_of(unsigned level) const;
+
+  const double target_;
+  const double spread_;  // of the pauses: from 1 to 1.5
+  bool known_ = false;
+  unsigned level_ = 0;
+  std::optional<base::Nanoseconds> raised_;              // the last raise, unless it was lowered since
+  std::optional<base::Nanoseconds> probed_;              // since when the level is a probe
+  std::optional<base::Nanoseconds> low_since_;           // since when p < kRelease × T at this level
+  double before_probe_ = 0;                              // the pressure before the last probe
+  std::array<base::Nanoseconds, kMaxRestraint> pauses_;  // before each level is entered from above
+  base::Nanoseconds next_ = base::Nanoseconds::max();
+};
+
+}  // namespace cleave::neighbours

@@ -1,0 +1,243 @@
+// The control loop in virtual time, with a host that answers as the monitor's does: pressure that follows the restraint, smoothed over a
+// second, sampled twice a second and sent in steps of a twentieth.
+
+#include "neighbours/restraint.h"
+
+#include <cmath>
+#include <functional>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace cleave::neighbours {
+namespace {
+
+using namespace std::chrono_literals;
+using base::Nanoseconds;
+
+constexpr double kTarget = 0.03;
+constexpr Nanoseconds kSample = 500ms;
+
+class Host {
+ public:
+  // The pressure, before it is smoothed, of a restraint at a time.
+  using Load = std::function<double(unsigned restraint, Nanoseconds now)>;
+
+  explicit Host(Load load, std::uint64_t seed = 0) : load_(std::move(load)), control_(kTarget, seed) {}
+
+  void run(Nanoseconds length) {
+    for (const Nanoseconds end = now_ + length; now_ < end; now_ += kSample) sample();
+  }
+
+  // The monitor falls silent, or speaks again.
+  void silence(bool silent) { silent_ = silent; }
+
+  // Another load from now on.
+  void set(Load load) { load_ = std::move(load); }
+
+  struct Moment {
+    Nanoseconds at{0};
+    unsigned restraint = 0;
+    double pressure = 0;  // not smoothed
+  };
+  [[nodiscard]] const std::vector<Moment>& history() const { return history_; }
+  [[nodiscard]] unsigned restraint() const { return control_.restraint(); }
+
+  // Since `from`: the share of the time in which the pressure exceeded the target by more than a tenth, how often the restraint
+  // changed, its bounds.
+  struct Summary {
+    double exceeded = 0;
+    unsigned changes = 0;
+    unsigned lowest = kMaxRestraint;
+    unsigned highest = 0;
+  };
+  [[nodiscard]] Summary since(Nanoseconds from) const {
+    Summary summary;
+    unsigned all = 0;
+    const Moment* before = nullptr;
+    for (const Moment& moment : history_) {
+      if (moment.at < from) continue;
+      ++all;
+      if (moment.pressure > 1.1 * kTarget) summary.exceeded += 1;
+      if (before != nullptr && before->restraint != moment.restraint) ++summary.changes;
+      summary.lowest = std::min(summary.lowest, moment.restraint);
+      summary.highest = std::max(summary.highest, moment.restraint);
+      before = &moment;
+    }
+    summary.exceeded /= all;
+    return summary;
+  }
+
+  [[nodiscard]] Nanoseconds now() const { return now_; }
+
+ private:
+  void sample() {
+    const double x = load_(control_.restraint(), now_);
+    smoothed_ += (1 - std::exp(-0.5)) * (x - smoothed_);
+    const double rounded = std::round(smoothed_ * 1000) / 1000;
+    if (rounded == 0 || std::abs(rounded - sent_) >= 0.001 + sent_ / 20) sent_ = rounded;
+    // Between two samples the loop is called when it asked for it.
+    if (control_.next_update() < now_) control_.update(known(), control_.next_update());
+    if (!silent_) last_ = sent_;
+    control_.update(known(), now_);
+    history_.push_back({now_, control_.restraint(), x});
+  }
+
+  [[nodiscard]] std::optional<double> known() const { return silent_ ? std::nullopt : std::optional(last_); }
+
+  Load load_;
+  RestraintControl control_;
+  Nanoseconds now_ = 100s;
+  double smoothed_ = 0;
+  double sent_ = 0;
+  double last_ = 0;
+  bool silent_ = false;
+  std::vector<Moment> history_;
+};
+
+// Pressure that falls by a third with each level.
+double gradual(unsigned restraint, double without) { return without * std::pow(2.0 / 3, restraint); }
+
+TEST(Restraint, SlicesGrowInEvenRatiosUpToTheBudgets) {
+  const std::size_t expected[] = {1, 1, 2, 4, 8, 16, 32, 64};
+  for (unsigned level = 0; level <= kMaxRestraint; ++level) EXPECT_EQ(slices_at(level, 64), expected[level]);
+  for (const std::size_t most : {1U, 2U, 3U, 5U, 16U, 1000U, 1'000'000U}) {
+    EXPECT_EQ(slices_at(0, most), 1U);
+    EXPECT_EQ(slices_at(kMaxRestraint, most), most);
+    for (unsigned level = 0; level < kMaxRestraint; ++level) {
+      EXPECT_LE(slices_at(level, most), slices_at(level + 1, most));
+      EXPECT_LE(slices_at(level, most), most);
+    }
+  }
+}
+
+TEST(Restraint, NoneWhileTheNeighboursLackNothing) {
+  Host host([](unsigned, Nanoseconds) { return 0.01; });
+  EXPECT_EQ(host.restraint(), kMaxRestraint) << "nothing is known yet";
+  host.run(10min);
+  EXPECT_EQ(host.since(0s).highest, 0U);
+}
+
+TEST(Restraint, StepIsAnsweredWithinTwoSecondsAndReleased) {
+  double without = 0;
+  Host host([&](unsigned restraint, Nanoseconds) { return gradual(restraint, without); });
+  host.run(1min);
+  EXPECT_EQ(host.restraint(), 0U);
+  without = 0.2;  // met from level 5 on
+  host.run(2s);
+  EXPECT_GE(host.restraint(), 2U) << "slices change";
+  host.run(RestraintControl::kSettle * kMaxRestraint);
+  const Nanoseconds met = host.now();
+  host.run(1h);
+  const auto loaded = host.since(met);
+  EXPECT_GE(loaded.lowest, 4U);
+  EXPECT_LE(loaded.highest, 5U + RestraintControl::kMaxStep - 1);
+  EXPECT_LT(loaded.exceeded, 0.03);
+  without = 0;
+  host.run(2min);
+  EXPECT_EQ(host.restraint(), 0U);
+}
+
+// From each start, for gradual and sudden effects, and for levels that cannot be told from the target.
+TEST(Restraint, ConstantLoadMovesItWithinOneLevel) {
+  for (const double steepness : {0.95, 0.8, 0.5, 0.05, 0.0}) {
+    for (const double without : {0.033, 0.05, 0.1, 0.3, 1.0}) {
+      for (const std::uint64_t seed : {0U, 511U, 1023U}) {
+        const auto pressure = [&](unsigned restraint) { return without * std::pow(steepness, restraint); };
+        Host host([&](unsigned restraint, Nanoseconds) { return pressure(restraint); }, seed);
+        host.run(20min);  // time for the pauses to grow
+        const Nanoseconds from = host.now();
+        host.run(2h);
+        const auto settled = host.since(from);
+        EXPECT_LE(settled.highest - settled.lowest, 1U) << steepness << ' ' << without;
+        unsigned needed = 0;
+        while (needed < kMaxRestraint && pressure(needed) > kTarget) ++needed;
+        if (pressure(settled.highest) > kTarget) {
+          EXPECT_TRUE(settled.highest == kMaxRestraint || pressure(settled.highest) < 1.07 * kTarget)
+              << "as exact as what is published";
+        }
+        // No more than needed but for the band between release and target.
+        if (settled.lowest > needed) {
+          EXPECT_GE(pressure(settled.lowest), 0.9 * RestraintControl::kRelease * kTarget)
+              << steepness << ' ' << without;
+        }
+        if (pressure(kMaxRestraint) <= kTarget) {
+          EXPECT_LT(settled.exceeded, 0.017) << steepness << ' ' << without;
+        }
+        EXPECT_LE(settled.changes, 2 * 7200U / 192) << steepness << ' ' << without;
+      }
+    }
+  }
+}
+
+TEST(Restraint, FollowsARamp) {
+  Host host([](unsigned restraint, Nanoseconds now) {
+    // From nothing to 0.3 and back, within twenty minutes.
+    const double minutes = std::chrono::duration<double>(now - 100s).count() / 60;
+    return gradual(restraint, 0.3 * std::max(0.0, 1 - std::abs(minutes - 10) / 10));
+  });
+  host.run(10min);
+  EXPECT_EQ(host.restraint(), 6U);
+  EXPECT_LT(host.since(0s).exceeded, 0.05);
+  host.run(13min);
+  EXPECT_EQ(host.restraint(), 0U);
+}
+
+TEST(Restraint, NoiseMovesItLittle) {
+  for (const double noise : {0.05, 0.15, 1.0}) {
+    std::mt19937 random(7);
+    std::normal_distribution<double> normal(0, noise);
+    Host host([&](unsigned restraint, Nanoseconds) {
+      return std::clamp(gradual(restraint, 0.1) * (1 + normal(random)), 0.0, 1.0);  // met from level 3 on
+    });
+    host.run(20min);
+    const Nanoseconds from = host.now();
+    host.run(2h);
+    const auto settled = host.since(from);
+    if (noise < 0.2) {
+      EXPECT_LE(settled.highest - settled.lowest, 1U) << noise;
+      EXPECT_LE(settled.changes, 2 * 7200U / 192) << noise;
+    }
+    EXPECT_GE(settled.highest, 3U) << noise;
+    EXPECT_LE(settled.changes, 7200U / 6) << noise;
+  }
+}
+
+TEST(Restraint, SilentMonitorMeansTheBudgetUntilItSpeaks) {
+  Host host([](unsigned restraint, Nanoseconds) { return gradual(restraint, 0.06); });
+  host.run(10min);
+  const unsigned before = host.restraint();
+  EXPECT_EQ(before, 2U);
+  host.silence(true);
+  host.run(5min);
+  EXPECT_EQ(host.restraint(), kMaxRestraint);
+  host.silence(false);
+  host.run(1min);
+  EXPECT_LE(host.since(host.now() - 1min).highest, before + RestraintControl::kMaxStep);
+  EXPECT_EQ(host.restraint(), before);
+}
+
+// Two jobs whose restraints add up.
+TEST(Restraint, TwoJobsShareTheEffort) {
+  RestraintControl one(kTarget, 3);
+  RestraintControl two(kTarget, 900);
+  double smoothed = 0;
+  unsigned changes = 0;
+  unsigned exceeded = 0;
+  for (int i = 0; i < 4 * 3600; ++i) {
+    const Nanoseconds now = 100s + i * kSample;
+    const double x = 0.2 * std::pow(0.75, one.restraint() + two.restraint());
+    smoothed += (1 - std::exp(-0.5)) * (x - smoothed);
+    const unsigned before = one.restraint() + two.restraint();
+    for (RestraintControl* control : {&one, &two}) control->update(smoothed, now);
+    if (i < 1200) continue;
+    changes += before != one.restraint() + two.restraint() ? 1 : 0;
+    exceeded += x > kTarget ? 1 : 0;
+  }
+  EXPECT_LT(exceeded, 4 * 3600 / 30);
+  EXPECT_LE(changes, 4U * 7200 / 192);
+}
+
+}  // namespace
+}  // namespace cleave::neighbours
