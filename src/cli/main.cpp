@@ -17,6 +17,7 @@
 #include "cli/probe/probe.h"
 #include "cli/remote/remote.h"
 #include "cli/run/run.h"
+#include "cli/slurm/slurm.h"
 #include "cli/top/top.h"
 
 namespace cleave::cli {
@@ -26,17 +27,32 @@ constexpr int usage_error = 2;
 
 using Arguments = std::vector<std::string>;
 
-// The command line, split where the program of `cleave run` begins; the rest is the program's.
+// The command line, split where the program of `cleave run`, or of a part of `cleave slurm`, begins; the rest is the program's.
 struct CommandLine {
   Arguments ours;
   Arguments program;
 };
 
-CommandLine split_at_program(const Arguments& arguments, const CLI::App& run) {
-  if (arguments.empty() || arguments[0] != run.get_name()) return {arguments, {}};
-  auto at = arguments.begin() + 1;
+// How many of the arguments name the subcommand that takes a program; null: none does.
+struct ProgramTaker {
+  const CLI::App* command = nullptr;
+  std::size_t words = 0;
+};
+
+ProgramTaker program_taker(const Arguments& arguments, const CLI::App& run, const CLI::App& slurm) {
+  if (arguments.empty()) return {};
+  if (arguments[0] == run.get_name()) return {&run, 1};
+  if (arguments[0] != slurm.get_name() || arguments.size() < 2) return {};
+  const auto named =
+      slurm.get_subcommands([&](const CLI::App* each) { return each->get_name() == arguments[1]; });
+  return named.empty() ? ProgramTaker{} : ProgramTaker{named.front(), 2};
+}
+
+CommandLine split_at_program(const Arguments& arguments, const ProgramTaker& taker) {
+  if (taker.command == nullptr) return {arguments, {}};
+  auto at = arguments.begin() + static_cast<std::ptrdiff_t>(taker.words);
   while (at != arguments.end() && *at != "--" && at->starts_with('-')) {
-    const CLI::Option* option = run.get_option_no_throw(*at);
+    const CLI::Option* option = taker.command->get_option_no_throw(*at);
     // An optional value is attached with "=".
     const bool takes_next = option != nullptr && option->get_items_expected_min() > 0;
     at += takes_next && at + 1 != arguments.end() ? 2 : 1;
@@ -46,12 +62,18 @@ CommandLine split_at_program(const Arguments& arguments, const CLI::App& run) {
 }
 
 // CLI11 does not know the program and its arguments, so they are added here.
-class RunHelp : public CLI::Formatter {
+class ProgramHelp : public CLI::Formatter {
  public:
+  explicit ProgramHelp(std::string usage) : usage_(std::move(usage)) {}
   std::string make_usage(const CLI::App* /*app*/, std::string /*name*/) const override {
-    return "Usage: cleave run [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n";
+    return "Usage: cleave " + usage_ + "\n";
   }
+
+ private:
+  std::string usage_;
 };
+
+constexpr const char* kProgramUsage = " [OPTIONS] [--] PROGRAM [ARGUMENTS...]";
 
 CLI::Validator setting_check(const char* variable) {
   return {[variable](const std::string& value) { return check_setting(variable, value); }, ""};
@@ -73,7 +95,7 @@ std::string absolute(const std::string& path) { return std::filesystem::absolute
 
 CLI::App& add_run(CLI::App& app, RunRequest& request) {
   CLI::App& run = *app.add_subcommand("run", "Run a program with its kernel launches split");
-  run.formatter(std::make_shared<RunHelp>());
+  run.formatter(std::make_shared<ProgramHelp>(std::string("run") + kProgramUsage));
   add_setting_option(run, request, "--vms", "CLEAVE_VMS", "N",
                      "Virtual machines that share the host, including this one");
   add_setting_option(run, request, "--alpha", "CLEAVE_ALPHA", "A", "Slices for each virtual machine");
@@ -194,6 +216,87 @@ void add_remote(CLI::App& app, std::vector<std::string>& addresses) {
   remote.require_subcommand(1);
 }
 
+struct SlurmRequest {
+  SlurmRunRequest run;
+  SlurmSessionRequest session;
+  SlurmServeRequest serve;
+  SlurmClientRequest client;
+};
+
+CLI::Option* add_number(CLI::App& command, const char* name, unsigned& number, const char* description) {
+  return command.add_option(name, number, description)->check(CLI::Range(1, 100'000))->type_name("N");
+}
+
+void add_slurm_run(CLI::App& slurm, SlurmRunRequest& request) {
+  CLI::App& run =
+      *slurm.add_subcommand("run", "Allocate shares of GPUs and a node, and run a program there with them");
+  run.formatter(std::make_shared<ProgramHelp>(std::string("slurm run") + kProgramUsage));
+  add_number(run, "--shards", request.shards, "Shards of a GPU on each of the servers' nodes (1)");
+  add_number(run, "--nodes", request.nodes, "Nodes with a GPU, with a server on each (1)");
+  add_number(run, "--ntasks", request.tasks, "Tasks of the program (1)");
+  run.add_option("--partition", request.partition, "The program's partition")->type_name("NAME");
+  run.add_option("--gpu-partition", request.gpu_partition, "The servers' partition")->type_name("NAME");
+  run.add_option("--time", request.time, "The time limit of all")->type_name("TIME");
+  run.add_option("--option", request.options, "Another option of salloc for the program, such as --mem=4G")
+      ->type_name("OPTION")
+      ->allow_extra_args(false);
+  run.add_option("--gpu-option", request.gpu_options, "The same for the servers")
+      ->type_name("OPTION")
+      ->allow_extra_args(false);
+  run.footer(
+      "Within a heterogeneous allocation it uses that one: the program on the first component, the servers "
+      "on the\n"
+      "second. The exit status is the program's own, or 1 if the servers fail.");
+}
+
+void add_step_options(CLI::App& command, std::string& exchange, std::chrono::seconds& check) {
+  command
+      .add_option("--exchange", exchange,
+                  "The folder, on all nodes, through which servers and program find each other")
+      ->type_name("FOLDER");
+  command
+      .add_option_function<unsigned>(
+          "--check", [&check](unsigned seconds) { check = std::chrono::seconds(seconds); },
+          "Seconds between two questions to Slurm whether the job still runs (30)")
+      ->check(CLI::Range(1, 3600))
+      ->type_name("S");
+}
+
+// docs/slurm.md
+const CLI::App& add_slurm(CLI::App& app, SlurmRequest& request) {
+  CLI::App& slurm = *app.add_subcommand("slurm", "Use the GPUs of other nodes of a Slurm cluster");
+  slurm.require_subcommand(1);
+  add_slurm_run(slurm, request.run);
+  CLI::App& serve = *slurm.add_subcommand(
+      "serve", "The task of an srun that serves a node's GPU to the program of its job");
+  serve.formatter(std::make_shared<ProgramHelp>("slurm serve [OPTIONS] [-- OPTIONS OF cleave-serverd...]"));
+  add_step_options(serve, request.serve.exchange, request.serve.check);
+  CLI::App& client =
+      *slurm.add_subcommand("client", "The task of an srun that is the program with its job's GPUs");
+  client.formatter(std::make_shared<ProgramHelp>(std::string("slurm client") + kProgramUsage));
+  add_step_options(client, request.client.exchange, request.client.check);
+  // For `run`, in the allocation.
+  slurm.add_subcommand("session", "")->group("");
+  return slurm;
+}
+
+int no_program(const std::string& usage) {
+  std::fprintf(stderr, "cleave: no program given: cleave %s%s\n", usage.c_str(), kProgramUsage);
+  return usage_error;
+}
+
+int slurm(const CLI::App& command, SlurmRequest& request, const Arguments& program) {
+  if (command.got_subcommand("serve")) {
+    request.serve.options = program;
+    return slurm_serve(request.serve);
+  }
+  const std::string part = command.get_subcommands().front()->get_name();
+  if (program.empty()) return no_program("slurm " + part);
+  request.run.command = request.session.command = request.client.command = program;
+  if (part == "run") return slurm_run(request.run);
+  return part == "client" ? slurm_client(request.client) : slurm_session(request.session);
+}
+
 // The arguments are passed on to the suite.
 CLI::App& add_bench(CLI::App& app) {
   CLI::App& bench =
@@ -263,15 +366,17 @@ int run_command_line(const Arguments& arguments) {
   IcdRequest to_register;
   ProbeRequest to_probe;
   std::vector<std::string> servers;
+  SlurmRequest to_slurm;
   const CLI::App& run_command = add_run(app, to_run);
   add_doctor(app, to_examine);
   add_top(app, to_show);
   add_icd(app, to_register);
   const CLI::App& bench_command = add_bench(app);
   add_remote(app, servers);
+  const CLI::App& slurm_command = add_slurm(app, to_slurm);
   add_probe(app, to_probe);
 
-  CommandLine line = split_at_program(arguments, run_command);
+  CommandLine line = split_at_program(arguments, program_taker(arguments, run_command, slurm_command));
   to_run.command = line.program;
   // CLI11 takes its arguments from the back.
   std::reverse(line.ours.begin(), line.ours.end());
@@ -284,15 +389,14 @@ int run_command_line(const Arguments& arguments) {
   if (app.got_subcommand("top")) return top(to_show);
   if (app.got_subcommand("icd")) return icd(to_register);
   if (app.got_subcommand("remote")) return remote_ls(servers);
+  if (app.got_subcommand("slurm")) return slurm(slurm_command, to_slurm, line.program);
   if (app.got_subcommand("bench")) return bench(bench_command.remaining());
   if (app.got_subcommand("probe")) return probe(to_probe);
   if (!app.got_subcommand("run")) {
     std::cout << app.help();
     return 0;
   }
-  if (!to_run.command.empty()) return run(to_run);
-  std::fputs("cleave: no program given: cleave run [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n", stderr);
-  return usage_error;
+  return to_run.command.empty() ? no_program("run") : run(to_run);
 }
 
 }  // namespace
