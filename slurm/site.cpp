@@ -1,35 +1,12 @@
 #include "slurm/site.h"
 
 #include "base/number.h"
+#include "base/share.h"
 
 namespace cleave::slurm {
 namespace {
 
 constexpr unsigned kMostShards = 10'000;
-constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 50;
-
-// A number of bytes, with K, M or G for powers of 1024.
-std::optional<std::uint64_t> parse_bytes(std::string_view text) {
-  unsigned shift = 0;
-  if (!text.empty()) {
-    switch (text.back()) {
-      case 'K':
-        shift = 10;
-        break;
-      case 'M':
-        shift = 20;
-        break;
-      case 'G':
-        shift = 30;
-        break;
-      default:
-        break;
-    }
-  }
-  if (shift != 0) text.remove_suffix(1);
-  const auto number = base::parse_unsigned(text, 1, kMostMemory >> shift);
-  return number ? std::optional(*number << shift) : std::nullopt;
-}
 
 bool set_flag(bool& flag, std::string_view value) {
   flag = value == "yes";
@@ -49,9 +26,9 @@ bool set_shards(Site& site, std::string_view value) {
 }
 
 bool set_memory(Site& site, std::string_view value) {
-  const auto bytes = parse_bytes(value);
+  const auto bytes = base::parse_size(value);
   site.memory = bytes.value_or(0);
-  return bytes.has_value();
+  return bytes && *bytes > 0;
 }
 
 bool set_cap(Site& site, std::string_view value) {

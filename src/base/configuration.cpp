@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <utility>
 
 #include "base/number.h"
 #include "base/toml_file.h"
@@ -25,6 +27,7 @@ class Loader {
 
   Configuration load() && {
     read_file();
+    apply_tenant();
     read_environment();
     if (!result_.problems.empty()) disable_splitting();
     return std::move(result_);
@@ -72,6 +75,7 @@ class Loader {
   }
 
   void apply(const std::string& path, const TomlFile& file) {
+    result_.file = path;
     if (file.unreadable) {
       problem(path + " " + file.error + ": put a TOML file there or remove it");
     } else if (!file.error.empty()) {
@@ -88,6 +92,7 @@ class Loader {
     if (value.path.size() == 3 && (value.path[0] == "kernels" || value.path[0] == "devices")) {
       return apply_named(origin, key, value);
     }
+    if (value.path.size() == 3 && value.path[0] == "tenants") return note_tenant(origin, key, value);
     const std::string place = std::string(origin).append(": ").append(key);
     for (const Setting& setting : settings_list()) {
       if (key == setting.key) return set(setting, value.text, origin, place);
@@ -115,6 +120,49 @@ class Loader {
       found->cores = *number;
     }
     result_.lines.push_back({key, value.text, origin, ""});
+  }
+
+  // A setting of the table [tenants."NAME"], whoever the tenant is.
+  struct TenantValue {
+    std::string tenant;
+    const Setting* setting;
+    std::string text;
+    std::string origin;
+    std::string place;
+  };
+
+  void note_tenant(const std::string& origin, const std::string& key, const TomlValue& value) {
+    constexpr std::pair<std::string_view, std::string_view> kNames[] = {{"weight", "turns.weight"},
+                                                                        {"cap", "limits.cap"},
+                                                                        {"memory", "limits.memory"},
+                                                                        {"priority", "turns.priority"}};
+    const std::string place = origin + ": " + key;
+    if (!is_tenant_name(value.path[1]))
+      return problem(place + ": a tenant's name has up to 63 letters, digits and any of ._-:@/");
+    const auto* const known = std::find_if(std::begin(kNames), std::end(kNames),
+                                           [&](const auto& name) { return name.first == value.path[2]; });
+    if (known == std::end(kNames))
+      return problem(place + " is not a setting: expected weight, cap, memory or priority");
+    const auto& all = settings_list();
+    const auto setting =
+        std::find_if(all.begin(), all.end(), [&](const Setting& each) { return each.key == known->second; });
+    Settings scratch;
+    if (!setting->apply(scratch, value.text))
+      return problem(place + "=\"" + value.text + "\": expected " + setting->expected);
+    tenants_.push_back({value.path[1], &*setting, value.text, origin, place});
+  }
+
+  void apply_tenant() {
+    const char* const named = environment_("CLEAVE_TENANT");
+    Settings scratch = result_.settings;
+    if (named != nullptr && *named != '\0') {
+      for (const Setting& setting : settings_list()) {
+        if (std::string_view(setting.variable) == "CLEAVE_TENANT") setting.apply(scratch, named);
+      }
+    }
+    for (const TenantValue& value : tenants_) {
+      if (value.tenant == scratch.limits.tenant) set(*value.setting, value.text, value.origin, value.place);
+    }
   }
 
   void read_environment() {
@@ -153,6 +201,7 @@ class Loader {
 
   const Environment& environment_;
   Configuration result_;
+  std::vector<TenantValue> tenants_;
 };
 
 }  // namespace

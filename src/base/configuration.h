@@ -4,6 +4,8 @@
 //   - $XDG_CONFIG_HOME/cleave/cleave.toml ($HOME/.config if XDG_CONFIG_HOME is unset),
 //   - /etc/cleave/cleave.toml.
 //
+// What the file's table [tenants."NAME"] says of this process's tenant replaces what the rest of the file says.
+//
 // Not thread-safe: loaded once, read-only from then on.
 #pragma once
 
@@ -38,6 +40,7 @@ struct Configuration {
   std::vector<std::string> problems;
   // Names that were accepted but have changed: one sentence each.
   std::vector<std::string> notices;
+  std::string file;  // the path of the file that was read; empty: there was none
 
   // The value of a setting for display, by its key in TOML; empty if there is no such setting.
   [[nodiscard]] std::string value_of(std::string_view key) const;

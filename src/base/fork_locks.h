@@ -40,6 +40,8 @@ enum class ForkOrder : std::uint8_t {
   measured_events,
   launch_timers,
   costs,
+  memory_limits,
+  counted_objects,
   // The remote client, after the mutex of its initialisation (remote/client/library/startup.cpp).
   servers,
   device_infos,

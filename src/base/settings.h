@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/address.h"
+#include "base/share.h"
 
 namespace cleave::base {
 
@@ -56,6 +57,13 @@ struct TurnSettings {
   TurnPriority priority = TurnPriority::normal;
 };
 
+// What this process may have of each device; with a tenant, what all its processes may have together (docs/limits.md).
+struct LimitSettings {
+  std::string tenant;        // empty: none
+  Cap cap;                   // of the device's time
+  std::uint64_t memory = 0;  // bytes of objects; 0: no limit
+};
+
 // Whose monitor is believed (neighbours/monitor_trust.h).
 enum class MonitorTrust : std::uint8_t { system, owner, any };
 
@@ -98,6 +106,7 @@ struct Settings {
   LaunchMode launch = LaunchMode::automatic;
   WaitMode wait = WaitMode::automatic;
   TurnSettings turns;
+  LimitSettings limits;
   std::optional<unsigned> vms;  // empty: the sources are polled
   NeighbourSources sources;
   std::optional<Address> monitor;    // empty: the default addresses are tried
@@ -132,7 +141,7 @@ struct Setting {
   bool (*apply)(Settings&, std::string_view);
 };
 
-// All settings but the tables [kernels] and [devices], in the order in which they are shown to users.
+// All settings but the tables [kernels], [devices] and [tenants], in the order in which they are shown to users.
 const std::vector<Setting>& settings_list();
 
 // A value that has been renamed. The old name is accepted as an alias; using it prints one line on standard error.

@@ -136,6 +136,24 @@ bool parse_turn_priority(Settings& settings, std::string_view text) {
   return parse_choice(text, kChoices, settings.turns.priority);
 }
 
+bool parse_tenant(Settings& settings, std::string_view text) {
+  std::string name = text == "cgroup" ? tenant_of_control_group() : std::string(text);
+  if (!is_tenant_name(name)) return false;
+  return settings.limits.tenant = std::move(name), true;
+}
+
+bool parse_limit_of_time(Settings& settings, std::string_view text) {
+  const auto cap = parse_cap(text);
+  if (cap) settings.limits.cap = *cap;
+  return cap.has_value();
+}
+
+bool parse_limit_of_memory(Settings& settings, std::string_view text) {
+  const auto bytes = parse_size(text);
+  if (bytes) settings.limits.memory = *bytes;
+  return bytes.has_value();
+}
+
 bool parse_deny(Settings& settings, std::string_view text) {
   settings.deny.clear();
   return for_each_part(text, ',', [&](std::string_view pattern) {
@@ -317,6 +335,12 @@ const std::vector<Setting>& settings_list() {
          return parse_number(text, 1, kMaxTurnWeight, s.turns.weight);
        }},
       {"CLEAVE_PRIORITY", "turns.priority", "normal", "high, normal or background", parse_turn_priority},
+      {"CLEAVE_TENANT", "limits.tenant", "",
+       "cgroup, or a name of up to 63 letters, digits and any of ._-:@/", parse_tenant},
+      {"CLEAVE_CAP", "limits.cap", "off", "off, or a share of the device's time such as 30% or 30%,borrow",
+       parse_limit_of_time},
+      {"CLEAVE_MEMORY_LIMIT", "limits.memory", "off", "off, or a number of bytes such as 512M or 2G",
+       parse_limit_of_memory},
       {"CLEAVE_VMS", "neighbours.count", "", "the number of running VMs, from 1 to 100000", parse_vms},
       {"CLEAVE_NEIGHBOURS", "neighbours.source", "monitor",
        "monitor, peers or file:PATH, or several of them separated by commas", parse_sources},

@@ -15,9 +15,10 @@
 #include "cli/icd/icd.h"
 #include "cli/option_checks.h"
 #include "cli/probe/probe.h"
+#include "cli/program_help.h"
 #include "cli/remote/remote.h"
 #include "cli/run/run.h"
-#include "cli/slurm/slurm.h"
+#include "cli/slurm/command_line.h"
 #include "cli/top/top.h"
 
 namespace cleave::cli {
@@ -61,20 +62,6 @@ CommandLine split_at_program(const Arguments& arguments, const ProgramTaker& tak
   return {{arguments.begin(), at}, {at + (has_mark ? 1 : 0), arguments.end()}};
 }
 
-// CLI11 does not know the program and its arguments, so they are added here.
-class ProgramHelp : public CLI::Formatter {
- public:
-  explicit ProgramHelp(std::string usage) : usage_(std::move(usage)) {}
-  std::string make_usage(const CLI::App* /*app*/, std::string /*name*/) const override {
-    return "Usage: cleave " + usage_ + "\n";
-  }
-
- private:
-  std::string usage_;
-};
-
-constexpr const char* kProgramUsage = " [OPTIONS] [--] PROGRAM [ARGUMENTS...]";
-
 CLI::Validator setting_check(const char* variable) {
   return {[variable](const std::string& value) { return check_setting(variable, value); }, ""};
 }
@@ -107,6 +94,12 @@ CLI::App& add_run(CLI::App& app, RunRequest& request) {
                      "Its share of a device that other programs use too: 100 is usual");
   add_setting_option(run, request, "--priority", "CLEAVE_PRIORITY", "CLASS",
                      "high, normal or background, for its turns on such a device");
+  add_setting_option(run, request, "--tenant", "CLEAVE_TENANT", "NAME",
+                     "Whose shares and limits it has part in, or cgroup: of its control group");
+  add_setting_option(run, request, "--cap", "CLEAVE_CAP", "SHARE",
+                     "At most so much of a device's time, such as 30% or 30%,borrow");
+  add_setting_option(run, request, "--memory-limit", "CLEAVE_MEMORY_LIMIT", "SIZE",
+                     "At most so much memory of a device, such as 512M or 2G");
   add_setting_option(run, request, "--wait", "CLEAVE_WAIT", "MODE", "auto, native or sleeping");
   add_setting_option(
       run, request, "--remote", "CLEAVE_REMOTE", "ADDRESS[,...]",
@@ -216,87 +209,6 @@ void add_remote(CLI::App& app, std::vector<std::string>& addresses) {
   remote.require_subcommand(1);
 }
 
-struct SlurmRequest {
-  SlurmRunRequest run;
-  SlurmSessionRequest session;
-  SlurmServeRequest serve;
-  SlurmClientRequest client;
-};
-
-CLI::Option* add_number(CLI::App& command, const char* name, unsigned& number, const char* description) {
-  return command.add_option(name, number, description)->check(CLI::Range(1, 100'000))->type_name("N");
-}
-
-void add_slurm_run(CLI::App& slurm, SlurmRunRequest& request) {
-  CLI::App& run =
-      *slurm.add_subcommand("run", "Allocate shares of GPUs and a node, and run a program there with them");
-  run.formatter(std::make_shared<ProgramHelp>(std::string("slurm run") + kProgramUsage));
-  add_number(run, "--shards", request.shards, "Shards of a GPU on each of the servers' nodes (1)");
-  add_number(run, "--nodes", request.nodes, "Nodes with a GPU, with a server on each (1)");
-  add_number(run, "--ntasks", request.tasks, "Tasks of the program (1)");
-  run.add_option("--partition", request.partition, "The program's partition")->type_name("NAME");
-  run.add_option("--gpu-partition", request.gpu_partition, "The servers' partition")->type_name("NAME");
-  run.add_option("--time", request.time, "The time limit of all")->type_name("TIME");
-  run.add_option("--option", request.options, "Another option of salloc for the program, such as --mem=4G")
-      ->type_name("OPTION")
-      ->allow_extra_args(false);
-  run.add_option("--gpu-option", request.gpu_options, "The same for the servers")
-      ->type_name("OPTION")
-      ->allow_extra_args(false);
-  run.footer(
-      "Within a heterogeneous allocation it uses that one: the program on the first component, the servers "
-      "on the\n"
-      "second. The exit status is the program's own, or 1 if the servers fail.");
-}
-
-void add_step_options(CLI::App& command, std::string& exchange, std::chrono::seconds& check) {
-  command
-      .add_option("--exchange", exchange,
-                  "The folder, on all nodes, through which servers and program find each other")
-      ->type_name("FOLDER");
-  command
-      .add_option_function<unsigned>(
-          "--check", [&check](unsigned seconds) { check = std::chrono::seconds(seconds); },
-          "Seconds between two questions to Slurm whether the job still runs (30)")
-      ->check(CLI::Range(1, 3600))
-      ->type_name("S");
-}
-
-// docs/slurm.md
-const CLI::App& add_slurm(CLI::App& app, SlurmRequest& request) {
-  CLI::App& slurm = *app.add_subcommand("slurm", "Use the GPUs of other nodes of a Slurm cluster");
-  slurm.require_subcommand(1);
-  add_slurm_run(slurm, request.run);
-  CLI::App& serve = *slurm.add_subcommand(
-      "serve", "The task of an srun that serves a node's GPU to the program of its job");
-  serve.formatter(std::make_shared<ProgramHelp>("slurm serve [OPTIONS] [-- OPTIONS OF cleave-serverd...]"));
-  add_step_options(serve, request.serve.exchange, request.serve.check);
-  CLI::App& client =
-      *slurm.add_subcommand("client", "The task of an srun that is the program with its job's GPUs");
-  client.formatter(std::make_shared<ProgramHelp>(std::string("slurm client") + kProgramUsage));
-  add_step_options(client, request.client.exchange, request.client.check);
-  // For `run`, in the allocation.
-  slurm.add_subcommand("session", "")->group("");
-  return slurm;
-}
-
-int no_program(const std::string& usage) {
-  std::fprintf(stderr, "cleave: no program given: cleave %s%s\n", usage.c_str(), kProgramUsage);
-  return usage_error;
-}
-
-int slurm(const CLI::App& command, SlurmRequest& request, const Arguments& program) {
-  if (command.got_subcommand("serve")) {
-    request.serve.options = program;
-    return slurm_serve(request.serve);
-  }
-  const std::string part = command.get_subcommands().front()->get_name();
-  if (program.empty()) return no_program("slurm " + part);
-  request.run.command = request.session.command = request.client.command = program;
-  if (part == "run") return slurm_run(request.run);
-  return part == "client" ? slurm_client(request.client) : slurm_session(request.session);
-}
-
 // The arguments are passed on to the suite.
 CLI::App& add_bench(CLI::App& app) {
   CLI::App& bench =
@@ -396,7 +308,9 @@ int run_command_line(const Arguments& arguments) {
     std::cout << app.help();
     return 0;
   }
-  return to_run.command.empty() ? no_program("run") : run(to_run);
+  if (!to_run.command.empty()) return run(to_run);
+  report_no_program("run");
+  return usage_error;
 }
 
 }  // namespace

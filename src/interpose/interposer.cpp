@@ -65,12 +65,14 @@ Interposer::Interposer(const Table& below, Face above, base::Configuration loade
       face(std::move(above)),
       configuration(std::move(loaded)),
       clock(time),
+      limits(configuration),
       owner(next, configuration),
       neighbours(forks_, configuration.settings),
       counters(forks_),
       unknown_kernel(counters.of("(unknown)")),
       findings(forks_, keeps_findings(configuration.settings)),
       records(forks_),
+      memory(forks_, next, limits, configuration.settings.registry),
       launch_timers(forks_),
       trace(make_tracer()),
       drivers(forks_, next, clock, configuration.settings.cache),
@@ -101,6 +103,7 @@ void Interposer::end() noexcept {
   write_summary();
   turns.leave();
   feeder.end();
+  memory.end();
   if (trace) trace->end();
   if (policy->measures_launches()) costs.save(settings().cache);
   neighbours.stop();
@@ -126,6 +129,8 @@ observe::SummaryContext Interposer::summary_context() const {
   summary_context.waits = {wait_statistics.sleeping(), wait_statistics.slept()};
   summary_context.neighbours = {report.source, neighbours::name(report.state), report.stale, report.changes};
   summary_context.turns = turns.report();
+  summary_context.tenant = settings().limits.tenant;
+  summary_context.memory = memory.report();
   if (policy->measures_launches()) {
     for (const learn::CostReport& cost : costs.table().reports(kMaxCostReports)) {
       summary_context.costs.push_back({cost.name, learn::describe(cost.advice), cost.advice.slices,

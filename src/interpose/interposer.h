@@ -15,6 +15,7 @@
 #include "interpose/launch/cost_feedback.h"
 #include "interpose/launch/feeder.h"
 #include "interpose/launch/launch_timers.h"
+#include "interpose/limits/memory_limits.h"
 #include "interpose/policies/policy.h"
 #include "interpose/programs/known_binaries.h"
 #include "interpose/queues/gate.h"
@@ -26,6 +27,7 @@
 #include "interpose/turns/turn_devices.h"
 #include "interpose/waits/wait.h"
 #include "interpose/waits/wait_statistics.h"
+#include "limits/live_limits.h"
 #include "neighbours/neighbours.h"
 #include "observe/counters.h"
 #include "observe/summary.h"
@@ -49,12 +51,14 @@ class Interposer {
   const base::Configuration configuration;
   base::Clock& clock;
 
+  limits::LiveLimits limits;
   SplitOwner owner;
   neighbours::Neighbours neighbours;
   observe::Counters counters;
   observe::KernelCounters& unknown_kernel;  // counts launches of kernels without a record
   KernelFindings findings;
   ObjectRecords records;
+  MemoryLimits memory;
   Gates gates;
   WaitStatistics wait_statistics;
   LaunchTimers launch_timers;

@@ -115,6 +115,29 @@ std::string json_of(const TurnsSummary& turns) {
   return base::JsonObject().add_json("devices", devices.text()).add_json("exempt", exempt.text()).text();
 }
 
+std::string json_of(const MemoryFigures& figures) {
+  return base::JsonObject()
+      .add("device", figures.device)
+      .add("bytes", figures.bytes)
+      .add("peak_bytes", figures.peak)
+      .add("limit_bytes", figures.limit)
+      .add("refused", figures.refused)
+      .text();
+}
+
+// A line for each device on which memory was refused.
+std::string text_of(const std::vector<MemoryFigures>& memory) {
+  std::string text;
+  for (const MemoryFigures& figures : memory) {
+    if (figures.refused == 0) continue;
+    text += formatted("cleave: %s: %" PRIu64 " allocation%s beyond the memory limit of %" PRIu64
+                      " bytes refused, %" PRIu64 " bytes at most in use\n",
+                      figures.device.c_str(), figures.refused, figures.refused == 1 ? "" : "s", figures.limit,
+                      figures.peak);
+  }
+  return text;
+}
+
 // A line for each device that was shared, or that should have been.
 std::string text_of(const TurnsSummary& turns) {
   std::string text;
@@ -164,7 +187,7 @@ std::string as_text(const std::vector<Counters::Named>& kernels, const SummaryCo
                       summary_context.waits.sleeping == 1 ? "" : "s",
                       base::as_text(summary_context.waits.slept).c_str());
   }
-  return text + text_of(summary_context.turns);
+  return text + text_of(summary_context.turns) + text_of(summary_context.memory);
 }
 
 std::string as_json(const std::vector<Counters::Named>& kernels, const SummaryContext& summary_context) {
@@ -198,6 +221,10 @@ std::string as_json(const std::vector<Counters::Named>& kernels, const SummaryCo
   for (const CostFigures& cost : summary_context.costs) costs.add_json(json_of(cost));
   if (!summary_context.costs.empty()) object.add_json("learnt", costs.text());
   object.add_json("turns", json_of(summary_context.turns));
+  object.add("tenant", summary_context.tenant);
+  base::JsonList memory;
+  for (const MemoryFigures& figures : summary_context.memory) memory.add_json(json_of(figures));
+  object.add_json("memory", memory.text());
   return object.text() + "\n";
 }
 

@@ -55,12 +55,23 @@ struct TurnsSummary {
   std::vector<std::pair<const char*, std::uint64_t>> exempt;
 };
 
+// The memory of the process's objects on one device, where it is counted.
+struct MemoryFigures {
+  std::string device;
+  std::uint64_t bytes = 0;
+  std::uint64_t peak = 0;
+  std::uint64_t limit = 0;    // 0: none
+  std::uint64_t refused = 0;  // objects that were not created because of it
+};
+
 // Everything a summary needs beside the counters.
 struct SummaryContext {
   unsigned vms = 1;
   NeighbourFigures neighbours;
   WaitFigures waits;
   TurnsSummary turns;
+  std::string tenant;  // empty: none
+  std::vector<MemoryFigures> memory;
   std::vector<CostFigures> costs;
   std::string policy;                                      // as the user would write it
   std::array<const char*, kUnsplitReasonCount> reasons{};  // what has the same name is counted together

@@ -15,12 +15,13 @@ MAY_INCLUDE = {
     "src/neighbours": {"src/base", "include/cleave"},
     "src/learn": {"src/base"},
     "src/turns": {"src/base"},
+    "src/limits": {"src/base"},
     "src/launch": {"src/base", "src/plan"},
     "src/observe": {"src/base"},
     "src/objects": {"src/base"},
-    "src/interpose": {"src/base", "src/plan", "src/kernels", "src/neighbours", "src/learn", "src/turns",
+    "src/interpose": {"src/base", "src/plan", "src/kernels", "src/neighbours", "src/learn", "src/turns", "src/limits",
                       "src/launch", "src/observe", "src/opencl", "include/cleave"},
-    "src/cli": {"src/base", "src/neighbours", "src/turns", "include/cleave"},
+    "src/cli": {"src/base", "src/neighbours", "src/turns", "src/limits", "include/cleave"},
     "remote/protocol": {"src/base"},
     "remote/transport": {"src/base", "remote/protocol"},
     "remote/client": {"src/base", "src/kernels", "src/objects", "src/opencl", "remote/protocol", "remote/transport", "include/cleave"},
@@ -30,7 +31,7 @@ MAY_INCLUDE = {
     "monitor": {"include/cleave", "src/base", "src/daemon"},
     "slurm": {"src/base"},
 }
-NO_OPENCL = ("src/daemon", "src/plan", "src/kernels", "src/neighbours", "src/learn", "src/turns", "src/observe", "monitor", "slurm", "remote/protocol", "remote/transport")
+NO_OPENCL = ("src/daemon", "src/plan", "src/kernels", "src/neighbours", "src/learn", "src/turns", "src/limits", "src/observe", "monitor", "slurm", "remote/protocol", "remote/transport")
 
 
 def folder_of(path, root):

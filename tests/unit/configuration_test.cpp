@@ -96,6 +96,54 @@ TEST_F(ConfigurationTest, SettingsPerKernelAndPerDevice) {
   EXPECT_EQ(configuration.settings.devices[0].cores, 16896U);
 }
 
+constexpr const char* kTenants = R"(
+[turns]
+weight = 50
+[limits]
+memory = "1G"
+[tenants."alice"]
+weight = 300
+cap = "30%,borrow"
+priority = "high"
+[tenants."bob"]
+memory = "2G"
+)";
+
+TEST_F(ConfigurationTest, ATenantsTableReplacesWhatTheRestOfTheFileSays) {
+  const Configuration alice = with_file(kTenants, {{"CLEAVE_TENANT", "alice"}});
+  EXPECT_THAT(alice.problems, IsEmpty());
+  EXPECT_EQ(alice.settings.limits.tenant, "alice");
+  EXPECT_EQ(alice.settings.turns.weight, 300U);
+  EXPECT_EQ(alice.settings.turns.priority, TurnPriority::high);
+  EXPECT_EQ(alice.settings.limits.cap, (Cap{300, true}));
+  EXPECT_EQ(alice.settings.limits.memory, std::uint64_t{1} << 30U);
+  EXPECT_THAT(origin_of(alice, "turns.weight"), HasSubstr("cleave.toml:"));
+  const Configuration bob = with_file(kTenants, {{"CLEAVE_TENANT", "bob"}});
+  EXPECT_EQ(bob.settings.turns.weight, 50U);
+  EXPECT_EQ(bob.settings.limits.memory, std::uint64_t{2} << 30U);
+  const Configuration nobody = with_file(kTenants);
+  EXPECT_EQ(nobody.settings.limits.cap, Cap{});
+  EXPECT_EQ(nobody.settings.limits.memory, std::uint64_t{1} << 30U);
+}
+
+TEST_F(ConfigurationTest, TheFileMayNameTheTenantAndTheEnvironmentWins) {
+  const Configuration configuration = with_file(
+      std::string("limits.tenant = \"alice\"\n") + "[tenants.\"alice\"]\nweight = 300\ncap = \"30%\"\n",
+      {{"CLEAVE_WEIGHT", "7"}});
+  EXPECT_THAT(configuration.problems, IsEmpty());
+  EXPECT_EQ(configuration.settings.turns.weight, 7U);
+  EXPECT_EQ(configuration.settings.limits.cap.permille, 300U);
+}
+
+TEST_F(ConfigurationTest, MistakesInTheTableOfAnyTenantAreReported) {
+  EXPECT_THAT(with_file("[tenants.\"bob\"]\nmemory = \"much\"\n").problems,
+              ElementsAre(AllOf(HasSubstr("tenants.bob.memory=\"much\""), HasSubstr("512M or 2G"))));
+  EXPECT_THAT(with_file("[tenants.\"bob\"]\nslices = 5\n").problems,
+              ElementsAre(HasSubstr("expected weight, cap, memory or priority")));
+  EXPECT_THAT(with_file("[tenants.\"b b\"]\nweight = 5\n").problems,
+              ElementsAre(HasSubstr("a tenant's name has up to 63 letters")));
+}
+
 TEST_F(ConfigurationTest, QuantumAcceptsFractionalMilliseconds) {
   using std::chrono::microseconds;
   for (const auto& [text, length] :

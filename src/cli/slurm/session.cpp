@@ -29,6 +29,8 @@ std::string group_variable(const char* name, unsigned group) {
   return std::string(name) + "_HET_GROUP_" + std::to_string(group);
 }
 
+std::string check_option(std::chrono::seconds check) { return "--check=" + std::to_string(check.count()); }
+
 Words allocation(const SlurmRunRequest& request) {
   Words words = {"salloc", "--quiet", "--kill-command=SIGTERM", "--job-name=cleave",
                  "--ntasks=" + std::to_string(request.tasks)};
@@ -41,7 +43,7 @@ Words allocation(const SlurmRunRequest& request) {
   if (!request.time.empty()) words.push_back("--time=" + request.time);
   if (!request.gpu_partition.empty()) words.push_back("--partition=" + request.gpu_partition);
   append_words(words, request.gpu_options);
-  append_words(words, {own_command(), "slurm", "session", "--"});
+  append_words(words, {own_command(), "slurm", "session", check_option(request.check), "--"});
   append_words(words, request.command);
   return words;
 }
@@ -91,7 +93,7 @@ class ServersStep {
     return {.command = {"srun", "--quiet", "--kill-on-bad-exit=1",
                         "--het-group=" + std::to_string(request.gpu_group), "--nodes=" + nodes,
                         "--ntasks=" + nodes, "--ntasks-per-node=1", "--job-name=cleave-serverd",
-                        own_command(), "slurm", "serve"},
+                        own_command(), "slurm", "serve", check_option(request.check)},
             .environment = {{"CLEAVE_SLURM_TOKEN", token}},
             .own_group = true,
             .pipe_input = true,
@@ -155,6 +157,7 @@ int slurm_run(const SlurmRunRequest& request) {
   // Within a heterogeneous allocation of the user's own, as in a batch script.
   if (number_variable("SLURM_HET_SIZE") >= 2 && !variable("SLURM_JOB_ID").empty()) {
     SlurmSessionRequest session;
+    session.check = request.check;
     session.command = request.command;
     return slurm_session(session);
   }

@@ -17,20 +17,22 @@ namespace cleave::cli {
 using Words = std::vector<std::string>;
 
 struct SlurmRunRequest {
-  unsigned shards = 1;        // on each node with a GPU
-  unsigned nodes = 1;         // with a GPU
-  unsigned tasks = 1;         // of the program
-  std::string partition;      // of the program; empty: Slurm's default
-  std::string gpu_partition;  // of the servers; empty: Slurm's default
-  std::string time;           // the limit; empty: Slurm's default
-  Words options;              // more words for salloc, for the program's component
-  Words gpu_options;          // the same for the servers' component
-  Words command;              // the program and its arguments
+  unsigned shards = 1;             // on each node with a GPU
+  unsigned nodes = 1;              // with a GPU
+  unsigned tasks = 1;              // of the program
+  std::string partition;           // of the program; empty: Slurm's default
+  std::string gpu_partition;       // of the servers; empty: Slurm's default
+  std::string time;                // the limit; empty: Slurm's default
+  Words options;                   // more words for salloc, for the program's component
+  Words gpu_options;               // the same for the servers' component
+  std::chrono::seconds check{30};  // how often each task asks Slurm whether the job still runs
+  Words command;                   // the program and its arguments
 };
 
 struct SlurmSessionRequest {
   unsigned program_group = 0;  // the components of the heterogeneous job
   unsigned gpu_group = 1;
+  std::chrono::seconds check{30};
   Words command;
 };
 

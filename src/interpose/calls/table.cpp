@@ -45,8 +45,6 @@ template <auto Entry>
 constexpr bool kCallsBack = false;
 template <>
 constexpr bool kCallsBack<&Table::clEnqueueNativeKernel> = true;
-template <>
-constexpr bool kCallsBack<&Table::clEnqueueSVMFree> = true;
 
 // A function that enqueues a command, called within the gate of its queue.
 template <auto Entry, typename Function = FunctionAt<Entry>>
@@ -76,10 +74,16 @@ struct Withdrawing<Entry, Result(CL_API_CALL*)(Object, Parameters...)> {
     Interposer& p = interposer();
     if (p.feeder.feeds() && is_used(p, object)) [[unlikely]]
       p.feeder.wait();
+    note(p, object, parameters...);
     return next_function<Entry>(p.next, object)(object, parameters...);
   }
 
  private:
+  // For the memory limit.
+  static void note(Interposer& p, cl_mem memory) { p.memory.releasing(memory); }
+  static void note(Interposer& p, cl_context, void* allocation) { p.memory.freeing(allocation); }
+  template <typename... Others>
+  static void note(Interposer&, const Others&...) {}
   static bool is_used(const Interposer& p, cl_kernel kernel) { return p.feeder.feeds(kernel); }
   // Also with other references left: two threads may release the last two at the same time.
   static bool is_used(const Interposer&, const void*) { return true; }

@@ -43,7 +43,7 @@ TEST(Site, AProblemNamesTheWordAndWhatIsExpected) {
 }
 
 TEST(Site, NumbersOutOfRangeAreRefused) {
-  for (const char* word : {"shards=0", "shards=-1", "shards=10001", "shards=", "memory=0", "memory=1T",
+  for (const char* word : {"shards=0", "shards=-1", "shards=10001", "shards=", "memory=0",
                            "memory=99999999999999999999G", "memory=G", "memory=2000000000G"}) {
     EXPECT_NE(problem({"shards=4", word}), "") << word;
   }

@@ -1,0 +1,106 @@
+// The ledger of one device: a file in the registry's folder in which each process books the bytes of its memory objects, so that
+// the limit of a tenant holds for all its processes together. FOLDER/memory-HASH, of the hash of the device's identity and the
+// file's version.
+//
+// Nothing stays booked for a process that has ended: each holds a lock on the byte of its slot as long as it lives, which the
+// kernel releases however it ends. Bookings are exact: a process writes down what it wants, then reads what all have, and takes
+// its own back if that is too much; a lock keeps two that do so at a time from refusing each other. Where that lock's holder is
+// stopped, a booking goes on without it after 100 ms: then two may be refused where one would have fitted, but never is more
+// booked than the limit.
+//
+// The file is not trusted. It is read and written with pread() and pwrite(), never mapped. Who may write it can have the
+// allocations of a tenant refused, and can do nothing else.
+//
+// For one thread at a time. Nothing throws but open() and read_ledger(), for want of memory.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/verified_descriptor.h"
+
+namespace cleave::limits {
+
+inline constexpr std::size_t kTenantBytes = 64;
+
+// One process's entry, as it lies in the file.
+struct LedgerEntry {
+  std::uint64_t nonce = 0;  // 0: the slot is free
+  std::uint64_t group = 0;  // whose limit it is: a hash of the tenant's name; without a tenant the nonce
+  std::uint64_t bytes = 0;
+  std::uint64_t peak = 0;   // the most that there were
+  std::uint64_t limit = 0;  // 0: none
+  std::uint32_t pid = 0;    // as the process sees itself
+  std::uint32_t unused = 0;
+  std::array<char, kTenantBytes> tenant{};
+};
+static_assert(sizeof(LedgerEntry) == 112);
+
+class MemoryLedger {
+ public:
+  static constexpr std::uint32_t kMagic = 0x6d6c7663;  // "cvlm"
+  static constexpr std::uint32_t kVersion = 1;
+  static constexpr unsigned kSlots = 256;
+  static constexpr std::int64_t kLock = 1 << 20;
+  static constexpr std::int64_t kSlotLocks = 1 << 21;
+
+  enum class Answer : std::uint8_t {
+    booked,
+    beyond,    // the limit; nothing has changed
+    unusable,  // the file, from now on: problem() says why
+  };
+
+  static std::string name_for(const std::string& identity);
+  // Takes a slot. Null if that is not possible, and `problem` says why in one line. `tenant` may be empty.
+  static std::unique_ptr<MemoryLedger> open(const std::string& folder, const std::string& identity,
+                                            std::string_view tenant, std::string& problem);
+  MemoryLedger(const MemoryLedger&) = delete;
+  MemoryLedger& operator=(const MemoryLedger&) = delete;
+  ~MemoryLedger();
+
+  // This process has `bytes` more if all of the tenant have no more than `limit` then. 0: no limit.
+  [[nodiscard]] Answer book(std::uint64_t bytes, std::uint64_t limit) noexcept;
+  // It has so many less.
+  void release(std::uint64_t bytes) noexcept;
+
+  [[nodiscard]] std::uint64_t bytes() const { return entry_.bytes; }
+  [[nodiscard]] const char* problem() const { return problem_; }
+
+  // In the child of a fork, where the slot is still the parent's: gives the file up. Nothing else may be called then.
+  void forget() noexcept;
+
+ private:
+  MemoryLedger() = default;
+  [[nodiscard]] bool is_usable() noexcept;
+  [[nodiscard]] bool claim_slot() noexcept;
+  [[nodiscard]] bool write_entry() noexcept;
+  [[nodiscard]] bool lock() noexcept;
+  void unlock() noexcept;
+  [[nodiscard]] bool is_alive(unsigned slot) const noexcept;
+  // Of all that share the limit; `living`: only those whose process lives.
+  [[nodiscard]] std::uint64_t sum(std::size_t entries, bool living) const noexcept;
+  [[nodiscard]] bool read_entries(std::size_t& entries) noexcept;
+  bool fail(const char* why) noexcept;
+
+  base::VerifiedDescriptor file_;
+  unsigned slot_ = kSlots;
+  LedgerEntry entry_;
+  std::array<LedgerEntry, kSlots> all_;
+  const char* problem_ = "";
+};
+
+// What a reader sees of a device's ledger: entries of living processes. Empty if there is no such file. Nothing in it is trusted.
+struct LedgerReport {
+  std::string tenant;  // printable
+  std::uint32_t pid = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t peak = 0;
+  std::uint64_t limit = 0;
+};
+std::vector<LedgerReport> read_ledger(const std::string& folder, const std::string& identity);
+
+}  // namespace cleave::limits
