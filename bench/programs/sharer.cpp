@@ -4,6 +4,8 @@
 //   sharer job WAVES STEPS                      launches a kernel and waits for it, without a pause
 //   sharer overlap WAVES STEPS MS               launches one without an event, computes for MS, then waits for it
 //   sharer client KIND STEPS SECONDS            asks about every 10 ms for a little work; KIND: see kKinds
+//   sharer timed WAVES STEPS                    like a job, and says what each launch took by event profiling
+//   sharer allocations                          what it takes to create a small buffer, and one beyond the device's memory
 //   sharer idle                                 has launched once, and does nothing more
 //   sharer launches                             what launches of the smallest kernel cost
 //
@@ -11,7 +13,7 @@
 //
 // A wave is as many work-items as the device holds at a time. All but calibrate print "ready" when they have warmed up,
 // begin with the next line of their standard input, print "begun", and end with the line after, or the input's end;
-// client and launches end by themselves. At the end they print one line of JSON: when they began and ended (seconds of
+// client, allocations and launches end by themselves. At the end they print one line of JSON: when they began and ended (seconds of
 // the steady clock), the milliseconds of processor time in between, and what they measured. The exit status is 1 if a
 // result is wrong.
 #include <algorithm>
@@ -89,8 +91,8 @@ cl_device_id find_device(const std::string& platform) {
 
 class Device {
  public:
-  Device(const std::string& platform, std::size_t most_waves)
-      : id_(find_device(platform)), most_waves_(most_waves) {
+  Device(const std::string& platform, std::size_t most_waves, cl_command_queue_properties properties = 0)
+      : id_(find_device(platform)), most_waves_(most_waves), properties_(properties) {
     cl.check("clEnqueueFillBuffer", cl.fill(queue_, out_, cl_uint{0}, most_waves * groups_of_wave()));
     run({1, 1});
   }
@@ -108,6 +110,29 @@ class Device {
     enqueue(work);
     finish();
   }
+  // The milliseconds that it took on the device. Requires a queue with profiling.
+  double run_timed(const Work& work) {
+    ++round_;
+    cl.check("clSetKernelArg", cl.set_argument(kernel_, 2, round_));
+    cl.check("clSetKernelArg", cl.set_argument(kernel_, 3, work.steps));
+    const kit::Event event = cl.launch_event(queue_, kernel_, {work.waves * wave_, kLocal});
+    cl.check("clWaitForEvents", cl.wait({event}));
+    return static_cast<double>(cl.profiled(event, CL_PROFILING_COMMAND_END) -
+                               cl.profiled(event, CL_PROFILING_COMMAND_START)) *
+           1e-6;
+  }
+  // Microseconds for a buffer that is created, and released if there is one.
+  double allocation(std::size_t size, bool should_succeed) {
+    bool succeeded = false;
+    const double took = kit::duration_of<std::micro>([&] {
+      cl_mem const made = cl.clCreateBuffer(context_, CL_MEM_READ_WRITE, size, nullptr, nullptr);
+      succeeded = made != nullptr;
+      if (succeeded) cl.clReleaseMemObject(made);
+    });
+    if (succeeded != should_succeed) throw std::runtime_error("an allocation went the other way");
+    return took;
+  }
+  [[nodiscard]] std::size_t memory() const { return cl.info<cl_ulong>(id_, CL_DEVICE_GLOBAL_MEM_SIZE); }
   double milliseconds(const Work& work) {
     return kit::duration_of<std::milli>([&] { run(work); });
   }
@@ -153,9 +178,10 @@ class Device {
 
   cl_device_id id_;
   std::size_t most_waves_;
+  cl_command_queue_properties properties_;
   std::size_t wave_ = items_of_wave();
   kit::Context context_ = cl.context(id_);
-  kit::Queue queue_ = cl.queue(context_, id_);
+  kit::Queue queue_ = cl.queue(context_, id_, properties_);
   kit::Buffer out_ = cl.buffer(context_, most_waves_* groups_of_wave() * sizeof(cl_uint));
   kit::Buffer copied_ = cl.buffer(context_, kCopied);
   kit::Program program_ = cl.build(context_, kSource);
@@ -275,6 +301,39 @@ int job(const std::string& platform, const Work& work, std::optional<double> mea
   return end(device.is_right(work));
 }
 
+int timed(const std::string& platform, const Work& work) {
+  Device device(platform, work.waves, CL_QUEUE_PROFILING_ENABLE);
+  for (int i = 0; i < 3; ++i) device.run(work);
+  const Run run = Run::begin();
+  std::vector<double> ends;
+  std::vector<double> durations;
+  do {
+    durations.push_back(device.run_timed(work));
+    ends.push_back(kit::now());
+  } while (!Run::is_over());
+  run.report();
+  print_list("ends", ends);
+  print_list("durations", durations);
+  return end(device.is_right(work));
+}
+
+int allocations(const std::string& platform) {
+  constexpr int kTimes = 1001;
+  constexpr std::size_t kSmall = 64 << 10;
+  Device device(platform, 1);
+  const Run run = Run::begin();
+  std::vector<double> created;
+  std::vector<double> refused;
+  for (int i = 0; i < kTimes; ++i) {
+    created.push_back(device.allocation(kSmall, true));
+    refused.push_back(device.allocation(device.memory() + 1, false));
+  }
+  run.report();
+  print_list("created", created);
+  print_list("refused", refused);
+  return end(device.is_right({1, 1}));
+}
+
 bool request(Device& device, const Kind& kind, const Work& work) {
   bool right = true;
   for (int i = 0; i < kind.commands; ++i) {
@@ -361,6 +420,8 @@ int run(const std::string& platform, const std::vector<std::string>& words) {
     const Work work{1, kit::number<cl_uint>(words.at(2))};
     return client(platform, kKinds.at(words.at(1)), work, kit::number<double>(words.at(3)));
   }
+  if (role == "timed") return timed(platform, work_of(words));
+  if (role == "allocations") return allocations(platform);
   if (role == "idle") return idle(platform);
   if (role == "launches") return launches(platform);
   throw std::invalid_argument(role);
@@ -375,8 +436,10 @@ int main(int count, char** arguments) {
     line.value("--platform", platform);
     return run(platform, line.read(count, arguments));
   } catch (const std::logic_error& failure) {
-    std::fprintf(stderr, "sharer: %s\nusage: sharer calibrate|job|overlap|client|idle|launches ...\n",
-                 failure.what());
+    std::fprintf(
+        stderr,
+        "sharer: %s\nusage: sharer calibrate|job|overlap|client|timed|allocations|idle|launches ...\n",
+        failure.what());
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "sharer: %s\n", failure.what());
   }

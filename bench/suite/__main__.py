@@ -7,6 +7,7 @@
     cleave bench admission     how long a server's client waits to be let in, beside hostile connections
     cleave bench clients       one server's clients: what short kernels wait for beside long ones
     cleave bench turns         processes that share a device, natively and taking turns
+    cleave bench limits        caps, memory limits and what is accounted for
     cleave bench gpu           pipelined launches, waits and policies on one GPU
     cleave bench all           all of these; gpu only where there is a GPU
     cleave bench compare A B   two kept results, row by row
@@ -27,6 +28,7 @@ import clients
 import compare
 import gpu
 import isolation
+import limits
 import micro
 import neighbours
 import plots
@@ -38,6 +40,7 @@ import tune
 import turns
 
 SUITES = {"micro": micro, "split": split, "neighbours": neighbours, "remote": remote, "admission": admission, "clients": clients, "turns": turns,
+          "limits": limits,
           "gpu": gpu}
 
 
@@ -85,6 +88,13 @@ def add_turns(commands):
     add_only(suite, turns.PARTS)
 
 
+def add_limits(commands):
+    suite = add_suite(commands, "limits", "caps, memory limits and what is accounted for")
+    suite.add_argument("--seconds", type=float, help="how long the processes run for one figure (6; --quick: 1.2)")
+    suite.add_argument("--rounds", type=int, metavar="N", help="how often each figure is measured (2; --quick: 1)")
+    add_only(suite, limits.PARTS)
+
+
 def add_peer(suite):
     suite.add_argument("--peer", type=pathlib.Path, metavar="FOLDER",
                        help="where PoCL is installed with its remote driver and daemon (that of the pocld in PATH)")
@@ -114,6 +124,7 @@ def arguments():
     add_suite(commands, "admission", "how long a server's client waits to be let in")
     add_clients(commands)
     add_turns(commands)
+    add_limits(commands)
     suite = add_suite(commands, "gpu", "pipelined launches, waits, policies on one GPU", "NVIDIA")
     add_only(suite, [name for name, _ in gpu.PARTS])
     suite.add_argument("--way", choices=programs.WAYS, default=programs.WAYS[0],

@@ -46,7 +46,7 @@ class Sharer:
 
     @property
     def ends_by_itself(self):
-        return self.words[0] in ("client", "launches")
+        return self.words[0] in ("client", "launches", "allocations")
 
 
 @dataclass

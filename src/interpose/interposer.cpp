@@ -80,7 +80,7 @@ Interposer::Interposer(const Table& below, Face above, base::Configuration loade
       helpers(forks_, next),
       costs(forks_, next, clock, launch_timers, records),
       policy(make_policy({configuration.settings, costs.table()})),
-      turns(forks_, next, clock, configuration.settings, trace.get()),
+      turns(forks_, next, clock, configuration.settings, limits, trace.get()),
       turn_slices(make_turn_slices({configuration.settings, turns.durations()})),
       feeder(forks_, gates),
       waits{next,  clock,          configuration.settings.wait, neighbours, launch_timers, records,

@@ -28,6 +28,7 @@ void LiveLimits::take(const base::Settings& settings) noexcept {
   weight_ = settings.turns.weight;
   cap_ = settings.limits.cap.permille << 1U | (settings.limits.cap.borrow ? 1U : 0U);
   memory_ = settings.limits.memory;
+  ++version_;
 }
 
 LiveLimits::Stamp LiveLimits::stamp() const noexcept {

@@ -25,6 +25,8 @@ class LiveLimits {
 
   // Looks at the file if it is time. Returns whether values have changed by this call.
   bool poll() noexcept { return has_file_ && check(); }
+  // Counts changes.
+  [[nodiscard]] std::uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
   // Whether they may change at all.
   [[nodiscard]] bool may_change() const noexcept { return has_file_; }
 
@@ -56,6 +58,7 @@ class LiveLimits {
   std::atomic<unsigned> weight_{100};
   std::atomic<std::uint32_t> cap_{0};  // permille, shifted; the lowest bit: borrow
   std::atomic<std::uint64_t> memory_{0};
+  std::atomic<std::uint32_t> version_{0};
   std::atomic<std::int64_t> looks_at_{0};
   std::atomic<bool> looking_{false};  // guards what follows
   Stamp known_;

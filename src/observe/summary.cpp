@@ -92,6 +92,14 @@ std::string json_of(const CostFigures& cost) {
 }
 
 std::string json_of(const TurnFigures& figures) {
+  base::JsonList waited_for;
+  for (const WaitCauseFigures& cause : figures.waited_for) {
+    waited_for.add_json(base::JsonObject()
+                            .add("tenant", cause.tenant)
+                            .add("pid", cause.pid)
+                            .add("waited_ns", cause.waited.count())
+                            .text());
+  }
   return base::JsonObject()
       .add("device", figures.device)
       .add("file", figures.file)
@@ -101,6 +109,8 @@ std::string json_of(const TurnFigures& figures) {
       .add("turns", figures.turns)
       .add("waited_ns", figures.waited.count())
       .add("longest_wait_ns", figures.longest_wait.count())
+      .add("capped_ns", figures.capped.count())
+      .add_json("waited_for", waited_for.text())
       .add("held_ns", figures.held.count())
       .add("stalls", figures.stalls)
       .add_json("outsiders", figures.outsiders ? "true" : "false")

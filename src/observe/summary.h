@@ -34,6 +34,13 @@ struct CostFigures {
   std::uint64_t measured = 0;  // launches
 };
 
+// For whom a process has waited.
+struct WaitCauseFigures {
+  std::string tenant;  // empty: none
+  unsigned pid = 0;    // 0: of several processes
+  base::Nanoseconds waited{0};
+};
+
 // What the process has had of the turns on one device.
 struct TurnFigures {
   std::string device;          // its name
@@ -46,7 +53,9 @@ struct TurnFigures {
   base::Nanoseconds waited{0};
   base::Nanoseconds longest_wait{0};
   base::Nanoseconds held{0};
-  bool outsiders = false;  // processes that are not under Cleave use the device, too
+  bool outsiders = false;       // processes that are not under Cleave use the device, too
+  base::Nanoseconds capped{0};  // of `waited`, for its own cap
+  std::vector<WaitCauseFigures> waited_for{};
 };
 
 struct TurnsSummary {

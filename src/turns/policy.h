@@ -22,18 +22,21 @@ class Policy {
   virtual void ask(View state, std::uint32_t slot, Ns now) const = 0;
   virtual void rest(View state, std::uint32_t slot) const = 0;
 
-  // `slot`, which asks, has had the device for `time`.
-  virtual void charge(View state, std::uint32_t slot, Ns time) const = 0;
+  // `slot`, which asks, has had the device in this time.
+  virtual void charge(View state, std::uint32_t slot, Ns from, Ns until) const = 0;
 
   // Weight or class of an existing participant change from now on. `weight` is limited to 1 to kMaxWeight.
   virtual void change(View state, std::uint32_t slot, std::uint32_t weight, Priority priority,
                       Ns now) const = 0;
 
-  // Who of those that ask gets the device next; kNobody if no one asks.
-  [[nodiscard]] virtual std::uint32_t pick(View state) const = 0;
+  // Who of those that ask gets the device next; kNobody if no one asks, or may have it now.
+  [[nodiscard]] virtual std::uint32_t pick(View state, Ns now) const = 0;
 
   // Whether the holder, charged until now, should give the device away at this slice boundary.
-  [[nodiscard]] virtual bool should_yield(View state) const = 0;
+  [[nodiscard]] virtual bool should_yield(View state, Ns now) const = 0;
+
+  // From when on `slot` may have the device, if nobody else asks for it: `now`, or later.
+  [[nodiscard]] virtual Ns ready_at(const View& state, std::uint32_t slot, Ns now) const = 0;
 };
 
 }  // namespace cleave::turns

@@ -9,6 +9,9 @@ namespace {
 // A guard that looks by then is not woken earlier.
 constexpr Ns kSlack = 20'000;
 
+// Who waits for its cap alone looks no sooner.
+constexpr Ns kSoonest = 50'000;
+
 bool is_mine(const View& state, Self self) {
   return exists(state, self.slot) && state.participants[self.slot].nonce == self.nonce;
 }
@@ -20,7 +23,7 @@ void wake(View state, std::uint32_t slot) { ++state.participants[slot].wakes; }
 void Protocol::charge_holder(View state, Ns until) const {
   Header& h = state.header;
   if (h.holder == kNobody || until <= h.charged_until) return;
-  policy_.charge(state, h.holder, until - h.charged_until);
+  policy_.charge(state, h.holder, h.charged_until, until);
   h.charged_until = until;
 }
 
@@ -61,10 +64,10 @@ void Protocol::check_holder(View state, Self self, Ns now, const Liveness& liven
 // Requires: there is no holder.
 void Protocol::grant(View state, Self self, Ns now, const Liveness& liveness) const {
   Header& h = state.header;
-  std::uint32_t next = policy_.pick(state);
+  std::uint32_t next = policy_.pick(state, now);
   while (next != kNobody && next != self.slot && !liveness.is_alive(next)) {
     remove(state, next);
-    next = policy_.pick(state);
+    next = policy_.pick(state, now);
   }
   h.holder = next;
   h.turn_began = h.charged_until = h.pulse = now;
@@ -73,7 +76,11 @@ void Protocol::grant(View state, Self self, Ns now, const Liveness& liveness) co
   ++h.turn;
   Participant& p = state.participants[next];
   ++p.turns;
-  if (p.waits_since != 0) note_wait(p, now - p.waits_since, now);
+  if (p.waits_since != 0) {
+    const Ns ready = policy_.ready_at(state, next, p.waits_since);
+    p.capped += std::clamp<Ns>(ready - p.waits_since, 0, now - p.waits_since);
+    note_wait(p, now - p.waits_since, now);
+  }
   p.waits_since = 0;
   if (next != self.slot) wake(state, next);
   choose_guard(state, self, now, liveness);
@@ -119,6 +126,10 @@ Answer Protocol::answer(View state, Self self, Ns now) const {
   if (p.asks == 0) return {Standing::rests};
   if (h.holder == self.slot) return {Standing::holds};
   if (p.waits_since == 0) p.waits_since = now;
+  if (h.holder == kNobody) {  // nobody to be looked after; all that ask wait for their caps
+    const Ns ready = policy_.ready_at(state, self.slot, now);
+    return {Standing::waits, p.wakes, std::clamp(ready, now + kSoonest, now + timing_.lease)};
+  }
   if (!is_guarded(state, now)) h.guard = self.slot;
   Ns look_at = now + timing_.lease;
   if (h.guard == self.slot) {
@@ -177,7 +188,7 @@ Answer Protocol::pass(View state, Self self, Ns now, const Liveness& liveness) c
   charge_holder(state, now);
   h.pulse = now;
   h.idle_until = 0;
-  if (policy_.should_yield(state)) {
+  if (policy_.should_yield(state, now)) {
     h.holder = kNobody;
   }
   appoint(state, self, now, liveness);
@@ -187,7 +198,7 @@ Answer Protocol::pass(View state, Self self, Ns now, const Liveness& liveness) c
 bool Protocol::should_pass(View state, Self self, Ns now) const {
   if (!is_mine(state, self) || state.header.holder != self.slot) return true;
   charge_holder(state, now);
-  if (policy_.should_yield(state)) return true;
+  if (policy_.should_yield(state, now)) return true;
   const auto is_waiting = [&](std::uint32_t slot) { return slot != self.slot && asks(state, slot); };
   for (std::uint32_t slot = 0; slot < state.header.slots; ++slot) {
     if (is_waiting(slot)) return !is_guarded(state, now);
@@ -207,7 +218,7 @@ Answer Protocol::idle(View state, Self self, Ns grace, Ns now, const Liveness& l
   }
   charge_holder(state, now);
   h.pulse = now;
-  if (grace <= 0 || policy_.should_yield(state)) {
+  if (grace <= 0 || policy_.should_yield(state, now)) {
     end_turn(state, now);
     grant(state, self, now, liveness);
   } else {
@@ -219,6 +230,18 @@ Answer Protocol::idle(View state, Self self, Ns grace, Ns now, const Liveness& l
     }
   }
   return answer(state, self, now);
+}
+
+void Protocol::limit(View state, Self self, std::uint16_t cap, bool borrows, Ns now) const {
+  if (!is_mine(state, self)) return;
+  const Header& h = state.header;
+  if (h.holder == self.slot) charge_holder(state, h.idle_until != 0 ? std::min(now, h.idle_until) : now);
+  Participant& p = state.participants[self.slot];
+  p.cap = std::min(cap, kWholeDevice);
+  p.borrows = borrows ? 1 : 0;
+  // What it still owes was counted by the old cap.
+  p.throttled = 0;
+  p.paid_at = std::min(p.paid_at, now);
 }
 
 void Protocol::weigh(View state, Self self, std::uint32_t weight, Ns now) const {

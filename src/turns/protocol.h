@@ -10,6 +10,9 @@
 //   - So a participant is woken for its turn, once to become the guard, and while it is the guard when the holder begins to
 //     idle; and never depends on a process that does not run.
 //
+// A policy may let those that ask wait although nobody holds the device, for their caps. Then each looks again by itself when it may
+// have it, and at least once in a lease.
+//
 // A step may be interrupted for good (its process is killed) between the writing of the entries and that of the header; the
 // tests check that too.
 //
@@ -83,6 +86,9 @@ class Protocol {
 
   // The participant's weight is another one from now on.
   void weigh(View state, Self self, std::uint32_t weight, Ns now) const;
+
+  // The participant's cap is another one from now on. What it has had before is forgotten.
+  void limit(View state, Self self, std::uint16_t cap, bool borrows, Ns now) const;
 
   // Removes the entries of dead processes.
   void reap(View state, Self self, Ns now, const Liveness& liveness) const;

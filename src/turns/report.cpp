@@ -99,6 +99,11 @@ std::vector<ParticipantReport> participants_of(const View& state, Ns now) {
     report.id = p.nonce;
     report.pid = p.pid;
     report.weight = p.weight;
+    report.tenant = tenant_name(p);
+    report.cap = p.cap;
+    report.borrows = p.borrows != 0;
+    report.capped = p.capped;
+    report.imposed = p.imposed;
     report.priority = static_cast<Priority>(p.priority);
     report.holds = h.holder == slot;
     report.waits = p.asks != 0 && !report.holds;

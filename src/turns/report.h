@@ -17,6 +17,9 @@ struct ParticipantReport {
   std::uint64_t id = 0;   // of its entry: it has another one when it joins again
   std::uint32_t pid = 0;  // in its own container's numbers
   std::uint32_t weight = 0;
+  std::string tenant;     // printable; empty: none
+  std::uint16_t cap = 0;  // permille; 0: none
+  bool borrows = false;
   Priority priority = Priority::normal;
   bool alive = true;  // else its process has ended, and the next step of another one removes it
   bool holds = false;
@@ -25,6 +28,8 @@ struct ParticipantReport {
   std::uint64_t used = 0;  // device time, ns
   Ns waited = 0;           // for turns, in total, without the present wait
   Ns longest_wait = 0;     // of the last 10 to 20 s, with the present wait
+  Ns capped = 0;           // of `waited`: for its cap
+  Ns imposed = 0;          // how long others have waited while it held the device
   std::uint64_t turns = 0;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "turns/contenders.h"
+
 namespace cleave::turns {
 namespace {
 
@@ -19,34 +21,31 @@ std::int64_t virtual_of(Ns time, std::uint64_t weight) {
                   kMaxSpread);
 }
 
-// Those of a class that ask: their weight, and their mean virtual time from the class's origin, rounded down, so that the
-// earliest of them is never beyond it.
+// Those of a class that may have the device: their weight, and their mean virtual time from the class's origin, rounded down, so
+// that the earliest of them is never beyond it.
 struct Load {
   std::int64_t weight = 0;
   std::int64_t mean = 0;
 };
 
-Load load_of(const View& state, unsigned priority) {
+template <typename Without>
+Load load_of(const View& state, const Contenders& contenders, unsigned priority, Without without) {
   std::int64_t weight = 0;
   std::int64_t sum = 0;
-  for (const Participant& p : state.participants.first(state.header.slots)) {
-    if (p.nonce == 0 || p.asks == 0 || p.priority != priority) continue;
+  for (std::uint32_t slot = 0; slot < state.header.slots; ++slot) {
+    const Participant& p = state.participants[slot];
+    if (p.priority != priority || !contenders.has(slot) || without(slot)) continue;
     const std::int64_t ahead =
         std::clamp(distance(state.header.origin[priority], p.virtual_time), -kMaxSpread, kMaxSpread);
-    weight += p.weight;
-    sum += ahead * p.weight;
+    weight += contenders.weight(slot);
+    sum += ahead * contenders.weight(slot);
   }
   if (weight == 0) return {};
   return {weight, sum / weight - (sum % weight < 0 ? 1 : 0)};
 }
 
-// The class that is served.
-unsigned first_class(const View& state) {
-  unsigned first = kPriorities;
-  for (const Participant& p : state.participants.first(state.header.slots)) {
-    if (p.nonce != 0 && p.asks != 0) first = std::min<unsigned>(first, p.priority);
-  }
-  return first;
+Load load_of(const View& state, const Contenders& contenders, unsigned priority) {
+  return load_of(state, contenders, priority, [](std::uint32_t) { return false; });
 }
 
 // Whether `a` goes before `b`, both eligible.
@@ -60,14 +59,20 @@ bool is_before(const Participant& a, const Participant& b, std::uint64_t origin)
 
 Ns Scheduler::request_of(const Participant& p) const { return std::clamp(p.request, kMinRequest, quantum_); }
 
-void Scheduler::place(View state, std::uint32_t slot, std::int64_t lag) const {
+void Scheduler::place(View state, std::uint32_t slot, std::int64_t lag, Ns now) const {
   Participant& p = state.participants[slot];
-  const Load load = load_of(state, p.priority);
+  const std::int64_t weight = weight_of(state, slot);
+  const Load load = load_of(state, Contenders(state, now), p.priority);
   // The mean moves towards whom it then includes, so that the distance from the others has to be larger.
-  if (load.weight > 0) lag += lag * p.weight / load.weight;
+  if (load.weight > 0) lag += lag * weight / load.weight;
   lag = std::clamp(lag, -kMaxSpread, kMaxSpread);
   p.virtual_time = state.header.origin[p.priority] + static_cast<std::uint64_t>(load.mean - lag);
-  p.deadline = p.virtual_time + static_cast<std::uint64_t>(virtual_of(request_of(p), p.weight));
+  begin_stretch(state, slot);
+}
+
+void Scheduler::begin_stretch(View state, std::uint32_t slot) const {
+  Participant& p = state.participants[slot];
+  p.deadline = p.virtual_time + static_cast<std::uint64_t>(virtual_of(request_of(p), weight_of(state, slot)));
 }
 
 void Scheduler::enter(View state, std::uint32_t slot) const {
@@ -76,31 +81,44 @@ void Scheduler::enter(View state, std::uint32_t slot) const {
   p.lag = 0;
   p.rested_at = state.header.fair_clock;
   p.request = quantum_ / kNewcomers;
+  p.paid_at = 0;
+  p.throttled = 0;
+  // A new process does not lower what its tenant owes.
+  for (std::uint32_t other = 0; other < state.header.slots; ++other) {
+    const Participant& member = state.participants[other];
+    if (other == slot || !exists(state, other) || !share_limits(member, p)) continue;
+    p.paid_at = std::max(p.paid_at, member.paid_at);
+    p.throttled = std::max(p.throttled, member.throttled);
+  }
 }
 
 void Scheduler::ask(View state, std::uint32_t slot, Ns now) const {
   Participant& p = state.participants[slot];
   assert(p.asks == 0);
+  const std::int64_t weight = weight_of(state, slot);
   std::int64_t owed = p.lag;
-  if (const Load load = load_of(state, p.priority); load.weight > 0) {
+  if (const Load load = load_of(state, Contenders(state, now), p.priority); load.weight > 0) {
     const auto passed =
         std::clamp<std::int64_t>(distance(p.rested_at, state.header.fair_clock), 0, kMaxSpread);
-    owed += kRestingRate * passed / (load.weight + p.weight) * load.weight;
+    owed += kRestingRate * passed / (load.weight + weight) * load.weight;
   } else {
     owed = std::max<std::int64_t>(owed, 0);  // nobody whom it could have taken the time from
   }
-  place(state, slot, std::min(owed, virtual_of(quantum_, p.weight)));
+  place(state, slot, std::min(owed, virtual_of(quantum_, static_cast<std::uint64_t>(weight))), now);
   p.asks = 1;
   p.asked_at = now;
   p.stretch = 0;
+  p.paid_at = std::max(p.paid_at, now);  // pauses save nothing up
 }
 
 void Scheduler::rest(View state, std::uint32_t slot) const {
   Participant& p = state.participants[slot];
   assert(p.asks != 0);
   const std::uint64_t origin = state.header.origin[p.priority];
-  const std::int64_t lag = load_of(state, p.priority).mean - distance(origin, p.virtual_time);
-  p.lag = std::clamp(lag, -virtual_of(kMaxDebt, p.weight), virtual_of(quantum_, p.weight));
+  const Contenders contenders(state, state.header.charged_until, slot);
+  const std::int64_t lag = load_of(state, contenders, p.priority).mean - distance(origin, p.virtual_time);
+  const std::uint32_t weight = contenders.weight(slot);
+  p.lag = std::clamp(lag, -virtual_of(kMaxDebt, weight), virtual_of(quantum_, weight));
   p.rested_at = state.header.fair_clock;
   p.asks = 0;
   // A quarter more than it used, so that it has had its deadline's worth only when it is done.
@@ -110,11 +128,12 @@ void Scheduler::rest(View state, std::uint32_t slot) const {
   }
 }
 
-void Scheduler::charge(View state, std::uint32_t slot, Ns time) const {
+void Scheduler::charge(View state, std::uint32_t slot, Ns from, Ns until) const {
   Participant& p = state.participants[slot];
-  time = std::clamp<Ns>(time, 0, kMaxSpread);
-  const Load load = load_of(state, p.priority);
-  p.virtual_time += static_cast<std::uint64_t>(virtual_of(time, p.weight));
+  const Ns time = std::clamp<Ns>(until - from, 0, kMaxSpread);
+  const Contenders contenders(state, from, slot);
+  const Load load = load_of(state, contenders, p.priority);
+  p.virtual_time += static_cast<std::uint64_t>(virtual_of(time, contenders.weight(slot)));
   p.used += static_cast<std::uint64_t>(time);
   p.stretch = std::min(p.stretch + time, kMaxSpread);
   p.request = std::max(p.request, std::min(p.stretch, quantum_));
@@ -122,22 +141,50 @@ void Scheduler::charge(View state, std::uint32_t slot, Ns time) const {
     state.header.fair_clock +=
         static_cast<std::uint64_t>(virtual_of(time, static_cast<std::uint64_t>(load.weight)));
   }
-  state.header.origin[p.priority] += static_cast<std::uint64_t>(load_of(state, p.priority).mean);
+  state.header.origin[p.priority] += static_cast<std::uint64_t>(load_of(state, contenders, p.priority).mean);
+  charge_caps(state, slot, until - time, until, {kBurst, kLate});
 }
 
-std::uint32_t Scheduler::pick(View state) const {
-  const unsigned served = first_class(state);
+// Who was held back by its cap has fallen behind, and could keep the device from others for as long. It is owed no more than one that
+// has rested. The processes of a tenant are moved together, so that they stay even among themselves.
+void Scheduler::forgive(View state, const Contenders& contenders, unsigned priority) const {
+  const std::uint64_t origin = state.header.origin[priority];
+  for (std::uint32_t slot = 0; slot < state.header.slots; ++slot) {
+    const Participant& first = state.participants[slot];
+    if (first.cap == 0 || first.priority != priority || !contenders.has(slot)) continue;
+    const auto is_of_group = [&](std::uint32_t other) {
+      const Participant& p = state.participants[other];
+      return other == slot || (p.priority == priority && contenders.has(other) && share_limits(p, first));
+    };
+    std::int64_t foremost = -kMaxSpread;
+    for (std::uint32_t other = 0; other < state.header.slots; ++other) {
+      if (is_of_group(other))
+        foremost = std::max(foremost, distance(origin, state.participants[other].virtual_time));
+    }
+    const Load others = load_of(state, contenders, priority, is_of_group);
+    const std::int64_t lift = others.mean - virtual_of(quantum_, contenders.weight(slot)) - foremost;
+    if (others.weight == 0 || lift <= 0) continue;
+    for (std::uint32_t other = 0; other < state.header.slots; ++other) {
+      if (!is_of_group(other)) continue;
+      state.participants[other].virtual_time += static_cast<std::uint64_t>(lift);
+      state.participants[other].deadline += static_cast<std::uint64_t>(lift);
+    }
+  }
+}
+
+std::uint32_t Scheduler::pick(View state, Ns now) const {
+  const Contenders contenders(state, now);
+  const unsigned served = contenders.first_class(state);
   if (served == kPriorities) return kNobody;
+  forgive(state, contenders, served);
   const std::uint64_t origin = state.header.origin[served];
-  const std::int64_t mean = load_of(state, served).mean;
+  const std::int64_t mean = load_of(state, contenders, served).mean;
   std::uint32_t best = kNobody;
   for (std::uint32_t slot = 0; slot < state.header.slots; ++slot) {
     Participant& p = state.participants[slot];
-    if (!asks(state, slot) || p.priority != served) continue;
+    if (!contenders.has(slot) || p.priority != served) continue;
     // What it asked for is used up: its next stretch begins.
-    if (distance(p.deadline, p.virtual_time) >= 0) {
-      p.deadline = p.virtual_time + static_cast<std::uint64_t>(virtual_of(request_of(p), p.weight));
-    }
+    if (distance(p.deadline, p.virtual_time) >= 0) begin_stretch(state, slot);
     if (distance(origin, p.virtual_time) > mean) continue;
     if (best == kNobody || is_before(p, state.participants[best], origin)) best = slot;
   }
@@ -145,22 +192,30 @@ std::uint32_t Scheduler::pick(View state) const {
   return best;
 }
 
-bool Scheduler::should_yield(View state) const {
+bool Scheduler::should_yield(View state, Ns now) const {
   const std::uint32_t holder = state.header.holder;
   if (!asks(state, holder)) return false;
   const Participant& mine = state.participants[holder];
-  if (first_class(state) < mine.priority) return true;
-  if (distance(mine.deadline, mine.virtual_time) >= 0) return pick(state) != holder;
+  if (is_throttled(mine, now) && (mine.borrows == 0 || others_want_it(state, holder, now))) return true;
+  const Contenders contenders(state, now, holder);
+  if (contenders.first_class(state) < mine.priority) return true;
+  if (distance(mine.deadline, mine.virtual_time) >= 0) return pick(state, now) != holder;
   const std::uint64_t origin = state.header.origin[mine.priority];
-  const std::int64_t mean = load_of(state, mine.priority).mean;
+  const std::int64_t mean = load_of(state, contenders, mine.priority).mean;
   for (std::uint32_t slot = 0; slot < state.header.slots; ++slot) {
     const Participant& p = state.participants[slot];
-    if (slot == holder || !asks(state, slot) || p.priority != mine.priority) continue;
-    // One with little to do may have become eligible since.
-    const bool counts = p.asked_at >= state.header.turn_began || 2 * request_of(p) <= request_of(mine);
+    if (slot == holder || !contenders.has(slot) || p.priority != mine.priority) continue;
+    // One with little to do may have become eligible since, and one that its cap has held back.
+    const Ns since = p.cap != 0 ? std::max(p.asked_at, p.paid_at) : p.asked_at;
+    const bool counts = since >= state.header.turn_began || 2 * request_of(p) <= request_of(mine);
     if (counts && distance(origin, p.virtual_time) <= mean && is_before(p, mine, origin)) return true;
   }
   return false;
+}
+
+Ns Scheduler::ready_at(const View& state, std::uint32_t slot, Ns now) const {
+  const Participant& p = state.participants[slot];
+  return is_throttled(p, now) ? p.paid_at : now;
 }
 
 void Scheduler::change(View state, std::uint32_t slot, std::uint32_t weight, Priority priority,
@@ -171,18 +226,20 @@ void Scheduler::change(View state, std::uint32_t slot, std::uint32_t weight, Pri
   const bool same_class = p.priority == static_cast<std::uint8_t>(priority);
   const std::int64_t owed = [&] {
     if (!same_class) return std::int64_t{0};
-    return asked ? load_of(state, p.priority).mean - distance(state.header.origin[p.priority], p.virtual_time)
-                 : p.lag;
+    if (!asked) return p.lag;
+    const Load load = load_of(state, Contenders(state, now, slot), p.priority);
+    return load.mean - distance(state.header.origin[p.priority], p.virtual_time);
   }();
   // What it is owed is device time, which is another virtual time at another weight.
-  const std::uint32_t before = std::max(p.weight, 1U);
+  const std::uint32_t before = weight_of(state, slot);
   p.weight = std::clamp(weight, 1U, kMaxWeight);
   p.priority = static_cast<std::uint8_t>(priority);
-  const std::int64_t lag = std::clamp(owed, -kMaxSpread, kMaxSpread) * before / p.weight;
-  p.lag = std::clamp(lag, -virtual_of(kMaxDebt, p.weight), virtual_of(quantum_, p.weight));
+  const std::uint32_t after = weight_of(state, slot);
+  const std::int64_t lag = std::clamp(owed, -kMaxSpread, kMaxSpread) * before / after;
+  p.lag = std::clamp(lag, -virtual_of(kMaxDebt, after), virtual_of(quantum_, after));
   if (!asked) return;
   p.asks = 0;
-  place(state, slot, p.lag);
+  place(state, slot, p.lag, now);
   p.asks = 1;
   p.asked_at = std::min(since, now);
 }

@@ -10,12 +10,17 @@
 //   - Who rests keeps what it is owed, and is owed its share of the time while it rests, three times, up to one quantum. (So much, since
 //     a program that is busy only now and then would otherwise wait in the middle of its work for what it has not yet earned;
 //     so one that rests at times may get up to three times its share, but never more.) A debt is remembered in the same way.
+//   - The processes of a tenant have its weight together: each that asks has its part of it.
+//   - A cap is a leaky bucket (the generic cell rate algorithm, ITU-T I.371): what a tenant has had is paid off at the rate of its cap. Who owes
+//     for kBurst waits until all is paid off, or, if it may borrow, until nobody else asks who may have the device. So in no window it
+//     gets more than its cap of it, a burst, and what it could have had before while others had the device; and what a long kernel takes beyond that is paid off afterwards.
 //   - The holder goes on until it has had its stretch; before that it gives the device away only to a higher class, or to
 //     somebody who has begun to ask since and has an earlier deadline.
 //
 // Thread-safe: pure functions.
 #pragma once
 
+#include "turns/contenders.h"
 #include "turns/policy.h"
 
 namespace cleave::turns {
@@ -26,22 +31,29 @@ class Scheduler final : public Policy {
   static constexpr Ns kMinRequest = 50'000;
   static constexpr Ns kMaxDebt = 1'000'000'000;  // device time; what is beyond is forgiven to those who rest
 
+  // Beyond its cap a tenant may have so much device time at a stretch, and so much more if it had to wait for others.
+  static constexpr Ns kBurst = 8'000'000;
+  static constexpr Ns kLate = 6'000'000;
+
   // Requires: quantum >= kMinRequest.
   explicit Scheduler(Ns quantum = kDefaultQuantum) : quantum_(quantum) {}
 
   void enter(View state, std::uint32_t slot) const override;
   void ask(View state, std::uint32_t slot, Ns now) const override;
   void rest(View state, std::uint32_t slot) const override;
-  void charge(View state, std::uint32_t slot, Ns time) const override;
+  void charge(View state, std::uint32_t slot, Ns from, Ns until) const override;
   void change(View state, std::uint32_t slot, std::uint32_t weight, Priority priority, Ns now) const override;
-  [[nodiscard]] std::uint32_t pick(View state) const override;
-  [[nodiscard]] bool should_yield(View state) const override;
+  [[nodiscard]] std::uint32_t pick(View state, Ns now) const override;
+  [[nodiscard]] bool should_yield(View state, Ns now) const override;
+  [[nodiscard]] Ns ready_at(const View& state, std::uint32_t slot, Ns now) const override;
 
   [[nodiscard]] Ns quantum() const { return quantum_; }
 
  private:
   [[nodiscard]] Ns request_of(const Participant& p) const;
-  void place(View state, std::uint32_t slot, std::int64_t lag) const;
+  void place(View state, std::uint32_t slot, std::int64_t lag, Ns now) const;
+  void begin_stretch(View state, std::uint32_t slot) const;
+  void forgive(View state, const Contenders& contenders, unsigned priority) const;
 
   const Ns quantum_;
 };

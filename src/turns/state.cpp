@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/hash.h"
+
 namespace cleave::turns {
 namespace {
 
@@ -30,8 +32,19 @@ void sanitize(Participant& p, const Header& header, Ns now) {
   p.asked_at = std::clamp<Ns>(p.asked_at, 0, now);
   p.waits_since = std::clamp<Ns>(p.waits_since, 0, now);
   p.waits_from = std::clamp<Ns>(p.waits_from, 0, now);
-  for (Ns* const time : {&p.waited, &p.longest_wait, &p.longest_before})
+  p.cap = std::min(p.cap, kWholeDevice);
+  p.borrows = p.borrows != 0 ? 1 : 0;
+  p.throttled = p.throttled != 0 ? 1 : 0;
+  p.paid_at = std::clamp<Ns>(p.paid_at, 0, now + kLongestPause);
+  for (Ns* const time : {&p.waited, &p.longest_wait, &p.longest_before, &p.capped, &p.imposed})
     *time = std::clamp<Ns>(*time, 0, std::numeric_limits<Ns>::max() / 2);
+}
+
+std::string printable(std::span<const char> text) {
+  std::string name(text.begin(), std::find(text.begin(), text.end(), '\0'));
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return c < ' ' || c > '~'; }, '?');
+  return name;
 }
 
 }  // namespace
@@ -68,16 +81,19 @@ Ns longest_recent_wait(const Participant& p, Ns now) {
   return age >= kPeriod ? p.longest_wait : std::max(p.longest_wait, p.longest_before);
 }
 
+void set_tenant(Participant& p, std::string_view name) {
+  p.tenant = name.empty() ? 0 : std::max<std::uint64_t>(base::hash_of(name), 1);
+  p.tenant_name = {};
+  std::copy_n(name.begin(), std::min(name.size(), p.tenant_name.size()), p.tenant_name.begin());
+}
+
+std::string tenant_name(const Participant& p) { return printable(p.tenant_name); }
+
 void set_device_name(Header& header, std::string_view name) {
   header.device = {};
   std::copy_n(name.begin(), std::min(name.size(), header.device.size()), header.device.begin());
 }
 
-std::string device_name(const Header& header) {
-  std::string name(header.device.begin(), std::find(header.device.begin(), header.device.end(), '\0'));
-  std::replace_if(
-      name.begin(), name.end(), [](unsigned char c) { return c < ' ' || c > '~'; }, '?');
-  return name;
-}
+std::string device_name(const Header& header) { return printable(header.device); }
 
 }  // namespace cleave::turns

@@ -5,7 +5,7 @@
 // Times are nanoseconds of the system's monotonic clock. Virtual times are nanoseconds of device time at the default
 // weight, and wrap around: only differences of them mean anything.
 //
-// Thread-safe: pure functions over the caller's memory. Nothing throws but device_name(), for want of memory.
+// Thread-safe: pure functions over the caller's memory. Nothing throws but device_name() and tenant_name(), for want of memory.
 #pragma once
 
 #include <array>
@@ -22,6 +22,8 @@ inline constexpr unsigned kMaxParticipants = 128;
 inline constexpr std::uint32_t kNobody = 0xffffffff;
 inline constexpr std::uint32_t kDefaultWeight = 100;
 inline constexpr std::uint32_t kMaxWeight = 10000;
+inline constexpr std::uint16_t kWholeDevice = 1000;  // permille
+inline constexpr std::size_t kTenantBytes = 64;
 
 // Strict: a class is served only while no one of a class above it asks.
 enum class Priority : std::uint8_t { high, normal, background };
@@ -44,16 +46,24 @@ struct Participant {
   Ns waits_from = 0;               // when the present period of `longest_wait` began
   std::uint64_t used = 0;          // device time in total, ns: for reports
   std::uint64_t turns = 0;
+  std::uint64_t tenant = 0;  // a hash of its name; 0: none
+  Ns paid_at = 0;  // when the device time it has had, with its tenant's others, is paid off by its cap
+  Ns capped = 0;   // of `waited`: for its cap
+  Ns imposed = 0;  // how long others have waited while it held the device: for reports
   std::uint32_t weight = kDefaultWeight;
   std::uint32_t wakes = 0;  // a futex: changes when it should look again
   std::uint32_t pid = 0;    // as the process sees itself
   std::uint8_t priority = static_cast<std::uint8_t>(Priority::normal);
-  std::uint8_t asks = 0;  // 1: it wants the device or holds it
-  std::uint16_t unused = 0;
+  std::uint8_t asks = 0;       // 1: it wants the device or holds it
+  std::uint16_t cap = 0;       // of the device's time, permille; 0: none
+  std::uint8_t borrows = 0;    // 1: its cap holds only while others want the device
+  std::uint8_t throttled = 0;  // 1: not before `paid_at`
+  std::array<std::uint8_t, 6> unused{};
+  std::array<char, kTenantBytes> tenant_name{};  // for reports; not always with a final NUL
 
   friend bool operator==(const Participant&, const Participant&) = default;
 };
-static_assert(sizeof(Participant) == 136);
+static_assert(sizeof(Participant) == 240);
 
 struct Header {
   std::uint32_t magic = 0;
@@ -89,6 +99,9 @@ struct View {
 // weight do not overflow.
 inline constexpr std::int64_t kMaxSpread = std::int64_t{1} << 42;
 
+// Nobody waits longer than that for its cap: what it owes beyond is forgiven.
+inline constexpr Ns kLongestPause = 60'000'000'000;
+
 // Replaces everything that cannot be by something that can: indices beyond the array, unknown classes, weights of 0, times in
 // the future, and virtual times too far from those of their class.
 void sanitize(View state, Ns now);
@@ -103,6 +116,9 @@ void sanitize(View state, Ns now);
 // A wait of the participant for its turn has ended. The longest one is known for the last 10 to 20 s.
 void note_wait(Participant& p, Ns waited, Ns now);
 [[nodiscard]] Ns longest_recent_wait(const Participant& p, Ns now);
+
+void set_tenant(Participant& p, std::string_view name);
+[[nodiscard]] std::string tenant_name(const Participant& p);
 
 // The device's name: what of it is printable, at most until its first NUL.
 void set_device_name(Header& header, std::string_view name);

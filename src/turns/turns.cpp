@@ -8,6 +8,7 @@
 #include <sys/random.h>
 
 #include "base/scoped_thread_state.h"
+#include "turns/contenders.h"
 
 namespace cleave::turns {
 namespace {
@@ -54,6 +55,17 @@ Haste haste_of_others_than(std::uint32_t self, const View& state, Ns quantum, Ns
   return most;
 }
 
+std::uint32_t both_of(std::uint16_t cap, bool borrows) {
+  return std::uint32_t{cap} << 1U | (borrows ? 1U : 0U);
+}
+
+bool has_others_that_ask(State& state, std::uint32_t self) {
+  for (std::uint32_t slot = 0; slot < state.header.slots; ++slot) {
+    if (slot != self && asks(state.view(), slot)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Turns::Turns(base::ForkLocks& forks, Options options)
@@ -61,7 +73,9 @@ Turns::Turns(base::ForkLocks& forks, Options options)
       scheduler_(std::max(options_.quantum, Scheduler::kMinRequest)),
       protocol_(scheduler_, options_.timing),
       contended_(std::make_shared<std::atomic<bool>>(false)),
-      weight_(std::clamp(options_.weight, 1U, kMaxWeight)) {
+      weight_(std::clamp(options_.weight, 1U, kMaxWeight)),
+      cap_(both_of(options_.cap, options_.borrows)),
+      is_capped_(options_.cap != 0 && !options_.borrows) {
   forks.add<&Turns::reset_in_child>(base::ForkOrder::turns, mutex_, *this);
 }
 
@@ -75,6 +89,8 @@ void Turns::reset_in_child() noexcept {
   users_ = 0;
   self_ = {};
   problem_.clear();
+  wait_log_ = {};
+  pauses_ = false;
 }
 
 bool Turns::enter(std::string& problem) try {
@@ -92,6 +108,9 @@ bool Turns::join(std::string& problem) {
   if (self_.slot == kNobody) return problem = "too many processes use the device", false;
   Participant newcomer;
   newcomer.weight = weight_;
+  newcomer.cap = static_cast<std::uint16_t>(cap_.load() >> 1U);
+  newcomer.borrows = static_cast<std::uint8_t>(cap_.load() & 1U);
+  set_tenant(newcomer, options_.tenant);
   newcomer.priority = static_cast<std::uint8_t>(options_.priority);
   newcomer.pid = static_cast<std::uint32_t>(getpid());
   const bool joined = file->update([&, self = self_](View state, Ns now) {
@@ -155,15 +174,18 @@ bool Turns::step_and_wait(Step step, const std::atomic<int>* interrupt) {
       return false;
     }
     Answer answer;
+    WaitLog::Entry wait;
     const bool updated = file_->update([&](View state, Ns now) {
       mutex_.assert_held();
       answer = step(state, now);
+      wait = wait_log_.follow(state, self_.slot, answer.standing, now);
       haste_ = haste_of_others_than(self_.slot, state, scheduler_.quantum(), now);
     });
     if (!updated) {
       problem_ = file_->problem();
       break;
     }
+    wait_log_.note(wait);
     if (answer.standing == Standing::holds) return true;
     if (answer.standing == Standing::gone) {  // somebody took this process for dead, or the file was emptied
       give_up();
@@ -206,6 +228,25 @@ void Turns::set_weight(std::uint32_t weight) noexcept {
   });
 }
 
+void Turns::set_cap(std::uint16_t cap, bool borrows) noexcept {
+  const std::uint32_t both = both_of(cap, borrows);
+  if (cap_.load(std::memory_order_relaxed) == both) return;
+  const base::MutexLock lock(mutex_);
+  cap_ = both;
+  is_capped_ = cap != 0 && !borrows;
+  if (!file_) return;
+  file_->update([&](View state, Ns now) {
+    mutex_.assert_held();
+    protocol_.limit(state, self_, cap, borrows, now);
+  });
+}
+
+WaitCauses Turns::wait_causes() {
+  if (!mutex_.try_lock()) return {};
+  const base::MutexLock lock(mutex_, std::adopt_lock);
+  return wait_log_.causes();
+}
+
 bool Turns::begin() noexcept try {
   const base::MutexLock lock(mutex_);
   if (!file_) return false;
@@ -233,7 +274,10 @@ bool Turns::should_yield() noexcept {
   const bool mine = state.header.holder == self_.slot;
   if (mine && now - state.header.pulse > kPulse) file_->show_life(now);
   haste_ = haste_of_others_than(self_.slot, state.view(), scheduler_.quantum(), now);
-  return protocol_.should_pass(state.view(), self_, now);
+  const bool should = protocol_.should_pass(state.view(), self_, now);
+  pauses_ = should && mine && is_throttled(state.participants[self_.slot], now) &&
+            !has_others_that_ask(state, self_.slot);
+  return should;
 }
 
 bool Turns::yield(const std::atomic<int>* interrupt) noexcept try {

@@ -30,6 +30,7 @@
 #include "turns/report.h"
 #include "turns/scheduler.h"
 #include "turns/shared_file.h"
+#include "turns/wait_log.h"
 
 namespace cleave::turns {
 
@@ -43,6 +44,9 @@ struct Options {
   std::string device{};  // its name, for reports
   std::uint32_t weight = kDefaultWeight;
   Priority priority = Priority::normal;
+  std::string tenant{};   // empty: none
+  std::uint16_t cap = 0;  // of the device's time, permille; 0: none
+  bool borrows = false;   // more than that while nobody else wants the device
   Ns quantum = Scheduler::kDefaultQuantum;
   Timing timing;
 };
@@ -68,17 +72,24 @@ class Turns {
     const base::MutexLock lock(mutex_);
     return file_ != nullptr;
   }
-  // Whether another process has joined.
-  [[nodiscard]] bool contended() const noexcept { return contended_->load(std::memory_order_relaxed); }
+  // Whether the device has to be asked for: another process has joined, or this one's cap holds also while it is alone.
+  [[nodiscard]] bool contended() const noexcept {
+    return contended_->load(std::memory_order_relaxed) || is_capped_.load(std::memory_order_relaxed);
+  }
 
   // From now on; until then the weight of the options counts. Also while other threads wait in begin(). Cheap if it is the same.
   void set_weight(std::uint32_t weight) noexcept;
+
+  // The same for the cap.
+  void set_cap(std::uint16_t cap, bool borrows) noexcept;
 
   [[nodiscard]] bool begin() noexcept;
   // Whether the device should be given away now. Also tells the others that this process goes on.
   [[nodiscard]] bool should_yield() noexcept;
   // As of the latest begin(), yield() or should_yield().
   [[nodiscard]] Haste haste_of_others() const noexcept { return haste_.load(std::memory_order_relaxed); }
+  // Whether it should be given away for the cap alone, and nobody else asks for it. As of the latest should_yield().
+  [[nodiscard]] bool pauses() const noexcept { return pauses_.load(std::memory_order_relaxed); }
   // Gives the device away if others should have it, and waits until it comes back. Requires: between begin() and end(), and
   // nothing of this process is on the device. While it waits it looks at `interrupt` (may be null), at least once in a lease: if
   // that is not 0, the process does not ask for the device any more, as after end(), and the result is false.
@@ -89,6 +100,8 @@ class Turns {
 
   // How often a begin() or yield() has had to wait.
   [[nodiscard]] std::uint64_t waits() const noexcept { return waits_.load(std::memory_order_relaxed); }
+  // For whom this process has waited, and how long. Nothing if another thread is in the middle of a step.
+  [[nodiscard]] WaitCauses wait_causes();
   // Why a begin() or yield() has ended the turns of this process, in a line; empty if none has.
   [[nodiscard]] std::string problem() noexcept;
 
@@ -112,6 +125,9 @@ class Turns {
   const std::shared_ptr<std::atomic<bool>> contended_;
   std::atomic<Haste> haste_{Haste::none};
   std::atomic<std::uint32_t> weight_;
+  std::atomic<std::uint32_t> cap_;  // permille, shifted; the lowest bit: borrows
+  std::atomic<bool> is_capped_;
+  std::atomic<bool> pauses_{false};
   std::atomic<bool> leaving_{false};  // leave_at_exit() has been called
   std::atomic<std::uint64_t> waits_{0};
 
@@ -122,6 +138,7 @@ class Turns {
   unsigned users_ CLEAVE_GUARDED_BY(mutex_) = 0;  // threads between begin() and end()
   Ns reaped_at_ CLEAVE_GUARDED_BY(mutex_) = 0;
   std::string problem_ CLEAVE_GUARDED_BY(mutex_);
+  WaitLog wait_log_ CLEAVE_GUARDED_BY(mutex_);
 };
 
 }  // namespace cleave::turns

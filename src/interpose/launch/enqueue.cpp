@@ -115,6 +115,7 @@ cl_int enqueue(Interposer& p, const Call& call) {
   const KernelRecord kernel = known(p, call.kernel);
   if (is_mistaken_for_tag(p, call, kernel)) return refuse();
   PlannedLaunch launch(p, call, kernel);
+  p.turns.follow_limits();
   if (p.turns.contended()) [[unlikely]] {
     if (const auto error = enqueue_in_turn(p, call, kernel, launch)) return *error;
   }

@@ -34,6 +34,7 @@ constexpr Ns kEarlyAtTheEnd = 160'000;
 constexpr Ns kKeepersPatience = 1'000'000'000;
 constexpr Ns kWhileFed = 10'000'000;
 constexpr Ns kWhileIdle = 100'000;
+constexpr Ns kLimitsFollowed = 250'000'000;
 
 // A command without an event counts as ended when it has taken so much longer than expected. The first one of a turn takes
 // longer, since the device changes from one process to the other.
@@ -43,11 +44,12 @@ constexpr Ns kGuessMargin = 500'000;
 }  // namespace
 
 DeviceTurn::DeviceTurn(const Table& next, base::Clock& clock, learn::CostTable& durations,
-                       const turns::Options& options, Tracer* trace, std::string name, std::string address)
+                       limits::LiveLimits& live, const turns::Options& options, Tracer* trace,
+                       std::string name, std::string address)
     : next_(next),
       clock_(clock),
       durations_(durations),
-      weight_(options.weight),
+      live_(live),
       turns_(forks_, options),
       outsiders_(std::move(address)),
       file_(turns::SharedFile::name_for(options.identity)),
@@ -83,6 +85,7 @@ void DeviceTurn::reset_in_child() noexcept {
   changing_ = false;
   inside_ = 0;
   important_ = 0;
+  quartered_ = false;
   last_end_ = idle_since_ = 0;
   stalls_ = 0;
   gave_up_ = false;
@@ -140,6 +143,10 @@ observe::TurnFigures DeviceTurn::report() {
                  : part == Part::impossible ? "impossible"
                                             : "joined";
   if (gave_up_) report.problem = "commands did not end in time";
+  const turns::WaitCauses causes = turns_.wait_causes();
+  report.capped = base::Nanoseconds(causes.capped);
+  for (const turns::WaitCause& cause : causes.others)
+    report.waited_for.push_back({cause.tenant, cause.pid, base::Nanoseconds(cause.waited)});
   if (part != Part::impossible || !mutex_.try_lock()) return report;
   const base::MutexLock lock(mutex_, std::adopt_lock);
   report.problem = problem_;
@@ -194,7 +201,8 @@ bool DeviceTurn::begin(LaunchWeight weight) noexcept try {
   base::MutexLock lock(mutex_);
   if (idle_since_ != 0) grace_.observe_gap(now() - std::exchange(idle_since_, 0));
   if (weight == LaunchWeight::whole) ++important_;
-  weigh();
+  quartered_ = important_ == 0;
+  apply_limits();
   const bool holds = acquire(lock);
   if (!holds && weight == LaunchWeight::whole && important_ > 0) --important_;
   if (holds && inside_++ == 0) inside_since_ = now();
@@ -203,9 +211,18 @@ bool DeviceTurn::begin(LaunchWeight weight) noexcept try {
   return false;
 }
 
-void DeviceTurn::weigh() {
+void DeviceTurn::apply_limits() {
   constexpr std::uint32_t kLess = 4;
-  turns_.set_weight(important_ > 0 ? weight_ : std::max(weight_ / kLess, 1U));
+  static_cast<void>(live_.poll());
+  const std::uint32_t weight = live_.weight();
+  const base::Cap cap = live_.cap();
+  turns_.set_weight(quartered_ ? std::max(weight / kLess, 1U) : weight);
+  turns_.set_cap(static_cast<std::uint16_t>(cap.permille), cap.borrow);
+}
+
+void DeviceTurn::follow_limits() noexcept {
+  const base::MutexLock lock(mutex_);
+  apply_limits();
 }
 
 bool DeviceTurn::acquire(base::MutexLock& lock) {
@@ -222,7 +239,10 @@ void DeviceTurn::finish(LaunchWeight weight) noexcept {
   const base::MutexLock lock(mutex_);
   if (inside_ > 0) --inside_;
   if (weight == LaunchWeight::whole && important_ > 0) --important_;
-  if (inside_ > 0) weigh();
+  if (inside_ > 0) {
+    quartered_ = important_ == 0;
+    apply_limits();
+  }
   if (inside_ == 0 && holds_) {
     if (is_empty()) note_idle();
     if (keeper_looks_at_ > now() + kMillisecond) keeper_wakes_.notify_one();
@@ -249,7 +269,8 @@ bool DeviceTurn::pass_on(const std::atomic<int>* abort) {
   Ns end = unmarked_.count != 0 ? unmarked_.since + unmarked_.expected : 0;
   if (!flight_.empty())
     end = std::max(end, std::max(flight_.front().enqueued, last_end_) + flight_.front().expected);
-  const Ns left = std::min(end - kHandover - now(), kShort);
+  // Before a pause for its own cap there is nobody who could begin meanwhile.
+  const Ns left = std::min(end - (turns_.pauses() ? 0 : kHandover) - now(), kShort);
   if (left > 0) {
     mutex_.unlock();
     sleep_for(left);
@@ -305,8 +326,9 @@ void DeviceTurn::keep() noexcept {
     release_events();
     if (stopped_) return;  // said so meanwhile, when nobody waited for it
     keeper_looks_at_ = now() + pause;
-    if (holds_) {
-      keeper_wakes_.wait_for(lock, base::Nanoseconds(pause));
+    if (live_.may_change()) apply_limits();
+    if (holds_ || live_.may_change()) {
+      keeper_wakes_.wait_for(lock, base::Nanoseconds(holds_ ? pause : kLimitsFollowed));
     } else {
       keeper_wakes_.wait(lock);
     }

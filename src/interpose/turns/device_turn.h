@@ -37,6 +37,7 @@
 #include "launch/event.h"
 #include "launch/launch.h"
 #include "learn/cost_table.h"
+#include "limits/live_limits.h"
 #include "observe/summary.h"
 #include "turns/grace.h"
 #include "turns/turns.h"
@@ -69,9 +70,9 @@ struct TurnCommand {
 
 class DeviceTurn {
  public:
-  // `durations` learns what commands take. `trace` may be null. `name`: the device's. `address`: for OutsiderWatch. Everything
+  // `durations` learns what commands take. Weight and cap are those of `live`. `trace` may be null. `name`: the device's. `address`: for OutsiderWatch. Everything
   // must outlive this.
-  DeviceTurn(const Table& next, base::Clock& clock, learn::CostTable& durations,
+  DeviceTurn(const Table& next, base::Clock& clock, learn::CostTable& durations, limits::LiveLimits& live,
              const turns::Options& options, Tracer* trace, std::string name, std::string address);
   DeviceTurn(const DeviceTurn&) = delete;
   DeviceTurn& operator=(const DeviceTurn&) = delete;
@@ -100,6 +101,8 @@ class DeviceTurn {
   // Joins when called for the first time. False if there are no turns on this device, and then contended() is false; the call
   // that finds that out sets `problem`.
   bool enter(std::string& problem) noexcept;
+  // Weight or cap have changed.
+  void follow_limits() noexcept;
   // Gives the device away and leaves for good.
   void leave() noexcept;
 
@@ -148,7 +151,7 @@ class DeviceTurn {
   [[nodiscard]] bool wants_event(const TurnCommand& next) noexcept;
   void enqueued(const TurnCommand& command) noexcept;
 
-  void weigh() CLEAVE_REQUIRES(mutex_);
+  void apply_limits() CLEAVE_REQUIRES(mutex_);
   // These may release the mutex meanwhile.
   bool acquire(base::MutexLock& lock) CLEAVE_REQUIRES(mutex_);
   launch::WaitResult wait_for_room(base::MutexLock& lock, turns::Ns expected, const std::atomic<int>* abort)
@@ -188,7 +191,7 @@ class DeviceTurn {
   base::Clock& clock_;
   learn::CostTable& durations_;
   base::ForkLocks forks_;
-  const std::uint32_t weight_;  // the process's
+  limits::LiveLimits& live_;
   turns::Turns turns_;
   OutsiderWatch outsiders_;
   const std::string file_;
@@ -209,6 +212,8 @@ class DeviceTurn {
   unsigned inside_ CLEAVE_GUARDED_BY(mutex_) = 0;                    // threads between begin() and finish()
   unsigned important_ CLEAVE_GUARDED_BY(mutex_) =
       0;  // launches of whole weight, also those that wait for the turn
+  bool quartered_ CLEAVE_GUARDED_BY(mutex_) =
+      false;  // its weight, since only launches of low priority are made or wait
   turns::Ns inside_since_ CLEAVE_GUARDED_BY(mutex_) = 0;
   std::deque<InFlight> flight_ CLEAVE_GUARDED_BY(mutex_);
   Unmarked unmarked_ CLEAVE_GUARDED_BY(mutex_);

@@ -46,8 +46,14 @@ const char* turn_kind(const Table& next, cl_device_id device) noexcept {
 }
 
 TurnDevices::TurnDevices(base::ForkLocks& forks, const Table& next, base::Clock& clock,
-                         const base::Settings& settings, Tracer* trace)
-    : next_(next), clock_(clock), settings_(settings), trace_(trace), durations_(forks) {
+                         const base::Settings& settings, limits::LiveLimits& live, Tracer* trace)
+    : next_(next),
+      clock_(clock),
+      settings_(settings),
+      live_(live),
+      followed_(live.version()),
+      trace_(trace),
+      durations_(forks) {
   forks.add<&TurnDevices::note_child>(base::ForkOrder::turn_devices, *this, *this);
 }
 
@@ -56,21 +62,29 @@ bool TurnDevices::may_take_turns() const {
 }
 
 void TurnDevices::add(const QueueRecord& queue) noexcept try {
+  const base::Cap cap = live_.cap();
+  if (cap.permille != 0 && !may_take_turns() && !warned_.exchange(true))
+    base::log_line("no cap on device time without turns: CLEAVE_TURNS or CLEAVE_REGISTRY is off");
   if (!may_take_turns() || queue.remote || find(queue.device) != nullptr) return;
-  // The host's scheduler shares out its processors by itself.
-  if (settings_.turns.mode == base::TurnMode::automatic && is_processor(next_, queue.device)) return;
+  // The host's scheduler shares out its processors by itself, but knows no caps.
+  if (settings_.turns.mode == base::TurnMode::automatic && cap.permille == 0 &&
+      is_processor(next_, queue.device))
+    return;
   turns::Options options;
   options.folder = settings_.registry;
   options.identity = turn_identity(next_, queue.device);
   options.device = name_of(next_, queue.device);
   std::string name = options.device;
-  options.weight = settings_.turns.weight;
+  options.weight = live_.weight();
+  options.tenant = live_.tenant();
+  options.cap = static_cast<std::uint16_t>(cap.permille);
+  options.borrows = cap.borrow;
   options.priority = priority_of(settings_.turns.priority);
   const base::MutexLock lock(mutex_);
   const unsigned count = count_.load(std::memory_order_relaxed);
   if (count == devices_.size() || find(queue.device) != nullptr) return;
   devices_[count].id = queue.device;
-  devices_[count].turn = std::make_unique<DeviceTurn>(next_, clock_, durations_, options, trace_,
+  devices_[count].turn = std::make_unique<DeviceTurn>(next_, clock_, durations_, live_, options, trace_,
                                                       std::move(name), nvidia_address(next_, queue.device));
   count_.store(count + 1, std::memory_order_release);
 } catch (...) {  // out of memory: no turns on this device
@@ -98,6 +112,12 @@ DeviceTurn* TurnDevices::of(cl_device_id device) noexcept try {
   return turn->contended() ? turn : nullptr;
 } catch (...) {
   return nullptr;
+}
+
+void TurnDevices::apply_limits() noexcept {
+  followed_ = live_.version();
+  const unsigned count = count_.load(std::memory_order_acquire);
+  for (unsigned i = 0; i < count; ++i) devices_[i].turn->follow_limits();
 }
 
 void TurnDevices::note_split(cl_device_id device) noexcept {

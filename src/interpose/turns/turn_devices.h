@@ -44,13 +44,20 @@ class TurnDevices {
  public:
   // Everything must outlive this.
   TurnDevices(base::ForkLocks& forks, const Table& next, base::Clock& clock, const base::Settings& settings,
-              Tracer* trace);
+              limits::LiveLimits& live, Tracer* trace);
 
   // Whether the settings allow for turns at all.
   [[nodiscard]] bool may_take_turns() const;
 
   // The program has made a queue on this device.
   void add(const QueueRecord& queue) noexcept;
+
+  // Looks whether weight or cap have changed: two loads, and without a settings file one.
+  void follow_limits() noexcept {
+    static_cast<void>(live_.poll());
+    if (live_.version() != followed_.load(std::memory_order_relaxed)) [[unlikely]]
+      apply_limits();
+  }
 
   // Whether the device of some queue is, or may be, shared.
   [[nodiscard]] bool contended() const noexcept {
@@ -110,10 +117,13 @@ class TurnDevices {
   [[nodiscard]] DeviceTurn* find(cl_device_id device) const noexcept;
   void warn(const std::string& problem);
   void note_child() noexcept;
+  void apply_limits() noexcept;
 
   const Table& next_;
   base::Clock& clock_;
   const base::Settings& settings_;
+  limits::LiveLimits& live_;
+  std::atomic<std::uint32_t> followed_;  // the version of `live_`
   Tracer* const trace_;
   learn::CostTable durations_;
   base::Mutex mutex_;

@@ -3,7 +3,7 @@
 // Each step of a process is atomic, as it is over the shared file. Between any two steps, and in the middle of writing a step's
 // result, a process may be killed, and before any step it may be stopped for as long as one likes: the model lets time pass
 // between any two steps. Which participant is next is left open, so the results hold for every policy. Time is counted in ticks; a
-// check takes one, a lease four, a grace one. Numbers that only the policy and reports use are left out.
+// check takes one, a lease four, a grace one. Caps may hold back all that ask. Numbers that only the policy and reports use are left out.
 #pragma once
 
 #include <algorithm>
@@ -32,9 +32,10 @@ class AnyPolicy final : public Policy {
     state.participants[slot].asked_at = latest + 1;
   }
   void rest(View state, std::uint32_t slot) const override { state.participants[slot].asks = 0; }
-  void charge(View, std::uint32_t, Ns) const override {}
+  void charge(View, std::uint32_t, Ns, Ns) const override {}
   void change(View, std::uint32_t, std::uint32_t, Priority, Ns) const override {}
-  [[nodiscard]] std::uint32_t pick(View state) const override {
+  [[nodiscard]] std::uint32_t pick(View state, Ns) const override {
+    if (holds_back) return kNobody;
     std::uint32_t picked = kNobody;
     unsigned skip = choice;
     for (std::uint32_t slot = 0; slot < state.header.slots; ++slot) {
@@ -44,10 +45,14 @@ class AnyPolicy final : public Policy {
     }
     return picked == kNobody && asks(state, last) ? last : picked;
   }
-  [[nodiscard]] bool should_yield(View) const override { return yields; }
+  [[nodiscard]] bool should_yield(View, Ns) const override { return yields; }
+  [[nodiscard]] Ns ready_at(const View&, std::uint32_t, Ns now) const override {
+    return holds_back ? now + 2 * kTick : now;
+  }
 
   unsigned choice = 0;
   bool yields = false;
+  bool holds_back = false;       // caps do not allow anybody to have the device now
   std::uint32_t last = kNobody;  // is picked only if no one else asks
 };
 
@@ -132,9 +137,12 @@ struct Model final : Liveness {
       // The holder began to idle, or a guard was replaced: each may wake the guard once more.
       const bool idles = header.idle_until != header_before.idle_until;
       const bool guard_lost = header.guard != header_before.guard && header_before.guard != kNobody;
+      // Somebody got the device after nobody had it, for want of somebody whose cap allowed for it: there is a guard again.
+      const bool begins = header_before.holder == kNobody && header.holder != kNobody;
       // Or it got the device, and may lose it again before it looks.
       const bool granted = header.holder == other && header_before.holder != other;
-      if ((idles || guard_lost || granted) && process.allowed_wakes < kAllowance) ++process.allowed_wakes;
+      if ((idles || guard_lost || granted || begins) && process.allowed_wakes < kAllowance)
+        ++process.allowed_wakes;
     }
     if (end != End::done) processes[i] = {.doing = Doing::dead};
     return answer;
@@ -324,21 +332,25 @@ std::size_t explore(Scope scope, Visit visit, std::string& failure) {
     // Performs `action` with each outcome and each choice of the policy that can make a difference.
     const auto step = [&](auto action, bool may_yield) {
       const unsigned choices = std::max(kProcesses - 1, 1U) * (may_yield ? 2U : 1U);
-      for (unsigned choice = 0; choice < choices; ++choice) {
+      // The last one: all are held back by their caps.
+      for (unsigned choice = 0; choice <= choices; ++choice) {
         M::policy().choice = choice % std::max(kProcesses - 1, 1U);
-        M::policy().yields = choice >= std::max(kProcesses - 1, 1U);
+        M::policy().holds_back = choice == choices;
+        M::policy().yields = may_yield && choice >= std::max(kProcesses - 1, 1U);
         M::policy().last = kNobody;
         M to = from;
         action(to, End::done);
         const bool wrote_header = to.wrote_header;
         const bool woke = to.woke;
         arrive(to);
+        M::policy().holds_back = choice == choices;
         if (scope.kills != Scope::Kills::anywhere) continue;
         for (const End end : {End::killed_before_waking, End::killed_while_writing}) {
           if (end == End::killed_before_waking ? !woke : !wrote_header) continue;
           to = from;
           action(to, end);
           arrive(to);
+          M::policy().holds_back = choice == choices;
         }
       }
     };

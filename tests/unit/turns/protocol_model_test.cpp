@@ -15,7 +15,7 @@ template <unsigned kProcesses>
 bool is_served_alone(Model<kProcesses> state, unsigned i) {
   auto& policy = Model<kProcesses>::policy();
   policy.choice = 0;
-  policy.yields = false;
+  policy.yields = policy.holds_back = false;
   policy.last = i;
   for (int tick = 0; tick < kPatience<kProcesses>; ++tick) {
     if (state.processes[i].woken || state.processes[i].look_at <= state.now) {
@@ -27,12 +27,13 @@ bool is_served_alone(Model<kProcesses> state, unsigned i) {
   return false;
 }
 
-// Whether each that sleeps gets the device by being woken alone, while no time passes.
+// Whether each that sleeps gets the device by being woken alone, while no time passes. Who waits for its cap waits for time.
 template <unsigned kProcesses>
 bool wakes_suffice(Model<kProcesses> state) {
   using M = Model<kProcesses>;
+  if (state.header.holder == kNobody) return true;
   M::policy().choice = 0;
-  M::policy().yields = false;
+  M::policy().yields = M::policy().holds_back = false;
   M::policy().last = kNobody;
   const auto act = [&](unsigned i) {
     const Process& p = state.processes[i];
@@ -52,7 +53,7 @@ template <unsigned kProcesses>
 void run_promptly(Model<kProcesses>& state, int ticks) {
   using M = Model<kProcesses>;
   M::policy().choice = 0;
-  M::policy().yields = false;
+  M::policy().yields = M::policy().holds_back = false;
   M::policy().last = kNobody;
   for (int tick = 0; tick <= ticks; ++tick) {
     if (tick > 0) state.now += kTick;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -235,15 +234,16 @@ TEST_F(SchedulerTest, APickIsAmongThoseThatAskWhateverTheNumbersAre) {
     const View state{header, participants};
     const Ns now = kSecond;
     sanitize(state, now);
-    const std::uint32_t picked = scheduler.pick(state);
+    const std::uint32_t picked = scheduler.pick(state, now);
     EXPECT_EQ(picked == kNobody,
-              std::none_of(participants.begin(), participants.end(),
-                           [](const Participant& p) { return p.nonce != 0 && p.asks != 0; }));
+              std::none_of(participants.begin(), participants.end(), [now](const Participant& p) {
+                return p.nonce != 0 && p.asks != 0 && (!is_throttled(p, now) || p.borrows != 0);
+              }));
     if (picked == kNobody) continue;
     ASSERT_TRUE(asks(state, picked));
     header.holder = picked;
-    static_cast<void>(scheduler.should_yield(state));
-    scheduler.charge(state, picked, std::numeric_limits<Ns>::max());
+    static_cast<void>(scheduler.should_yield(state, now));
+    scheduler.charge(state, picked, 0, 2 * kMaxSpread);
     scheduler.change(state, picked, 5, Priority::high, now);
     scheduler.rest(state, picked);
     scheduler.ask(state, picked, now);

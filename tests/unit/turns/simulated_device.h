@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "turns/policy.h"
@@ -30,6 +31,7 @@ class SimulatedDevice {
     std::optional<Ns> waits_since;
     Ns used = 0;
     Ns longest_wait = 0;
+    std::vector<std::pair<Ns, Ns>> spans{};  // when it had the device
   };
 
   explicit SimulatedDevice(const Policy& policy) : policy_(policy), participants_(kMaxParticipants) {}
@@ -60,8 +62,15 @@ class SimulatedDevice {
     return static_cast<double>(clients[slot].used) / static_cast<double>(sum);
   }
   void forget() {
-    for (Client& client : clients) client.used = client.longest_wait = 0;
+    for (Client& client : clients) {
+      client.used = client.longest_wait = 0;
+      client.spans.clear();
+    }
+    since_ = now;
   }
+  // The most, and the least, that it had of the device in any window of this length since forget(), as a share.
+  [[nodiscard]] double most_in(Ns window, std::uint32_t slot) const { return extreme(window, slot, true); }
+  [[nodiscard]] double least_in(Ns window, std::uint32_t slot) const { return extreme(window, slot, false); }
   View view() { return {header, participants_}; }
   Participant& participant(std::uint32_t slot) { return participants_[slot]; }
 
@@ -72,13 +81,18 @@ class SimulatedDevice {
  private:
   void step(Ns end) {
     arrive();
-    if (header.holder == kNobody) grant(policy_.pick(view()));
-    if (header.holder == kNobody) return void(now = std::min(end, next_arrival()));
+    if (header.holder == kNobody) grant(policy_.pick(view(), now));
+    if (header.holder == kNobody) return void(now = std::min({end, next_arrival(), next_ready()}));
     // One slice, during which others may arrive.
     Client& client = clients[header.holder];
     const Ns boundary = now + std::min(client.behaviour.slice, client.left);
     client.left -= boundary - now;
     client.used += boundary - now;
+    if (!client.spans.empty() && client.spans.back().second == now) {
+      client.spans.back().second = boundary;
+    } else {
+      client.spans.emplace_back(now, boundary);
+    }
     for (Ns arrival = next_arrival(); arrival < boundary; arrival = next_arrival()) {
       now = std::max(now, arrival);
       arrive();
@@ -89,14 +103,14 @@ class SimulatedDevice {
       policy_.rest(view(), header.holder);
       client.next = std::max(client.next + client.behaviour.period, now);
       header.holder = kNobody;
-    } else if (client.behaviour.yields && policy_.should_yield(view())) {
+    } else if (client.behaviour.yields && policy_.should_yield(view(), now)) {
       client.waits_since = now;
-      grant(policy_.pick(view()));
+      grant(policy_.pick(view(), now));
     }
   }
 
   void settle() {
-    if (header.holder != kNobody) policy_.charge(view(), header.holder, now - header.charged_until);
+    if (header.holder != kNobody) policy_.charge(view(), header.holder, header.charged_until, now);
     header.charged_until = now;
   }
 
@@ -119,6 +133,35 @@ class SimulatedDevice {
     return next;
   }
 
+  // When somebody who waits for its cap may have the device.
+  [[nodiscard]] Ns next_ready() {
+    Ns next = kForever;
+    for (std::uint32_t slot = 0; slot < clients.size(); ++slot) {
+      if (participants_[slot].asks != 0)
+        next = std::min(next, std::max(policy_.ready_at(view(), slot, now), now + 1));
+    }
+    return next;
+  }
+
+  [[nodiscard]] double extreme(Ns window, std::uint32_t slot, bool most) const {
+    const auto& spans = clients[slot].spans;
+    const auto used_in = [&](Ns from) {
+      Ns sum = 0;
+      for (const auto& [begin, end] : spans)
+        sum += std::max<Ns>(std::min(end, from + window) - std::max(begin, from), 0);
+      return static_cast<double>(sum) / static_cast<double>(window);
+    };
+    double found = used_in(since_);
+    for (const auto& [begin, end] : spans) {
+      for (const Ns from : {begin, end, begin - window, end - window}) {
+        if (from < since_ || from + window > now) continue;
+        const double used = used_in(from);
+        found = most ? std::max(found, used) : std::min(found, used);
+      }
+    }
+    return found;
+  }
+
   void grant(std::uint32_t slot) {
     header.holder = slot;
     header.turn_began = header.charged_until = now;
@@ -130,6 +173,7 @@ class SimulatedDevice {
 
   const Policy& policy_;
   std::vector<Participant> participants_;
+  Ns since_ = 1;
 };
 
 }  // namespace cleave::turns

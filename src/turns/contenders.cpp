@@ -1,0 +1,82 @@
+#include "turns/contenders.h"
+
+#include <algorithm>
+
+namespace cleave::turns {
+namespace {
+
+// Device time at the rate of a cap, as time.
+Ns time_to_pay(Ns used, std::uint16_t cap) {
+  return std::min(std::clamp<Ns>(used, 0, kMaxSpread) * kWholeDevice / cap, kMaxSpread);
+}
+
+std::uint32_t part_of(std::uint32_t weight, std::uint32_t members) { return std::max(weight / members, 1U); }
+
+}  // namespace
+
+template <typename Among>
+bool Contenders::choose(const View& state, Among among) {
+  bool any = false;
+  count_ = std::min<std::uint32_t>(state.header.slots, kMaxParticipants);
+  for (std::uint32_t slot = 0; slot < count_; ++slot) {
+    if (!asks(state, slot) || !among(state.participants[slot])) continue;
+    weights_[slot] = weight_of(state, slot);
+    any = true;
+  }
+  return any;
+}
+
+Contenders::Contenders(const View& state, Ns now, std::uint32_t also) {
+  if (!choose(state, [now](const Participant& p) { return !is_throttled(p, now); }))
+    choose(state, [](const Participant& p) { return p.borrows != 0; });
+  if (asks(state, also) && !has(also)) weights_[also] = weight_of(state, also);
+}
+
+unsigned Contenders::first_class(const View& state) const {
+  unsigned first = kPriorities;
+  for (std::uint32_t slot = 0; slot < count_; ++slot) {
+    if (has(slot)) first = std::min<unsigned>(first, state.participants[slot].priority);
+  }
+  return first;
+}
+
+std::uint32_t weight_of(const View& state, std::uint32_t slot) {
+  const Participant& mine = state.participants[slot];
+  if (mine.tenant == 0) return mine.weight;
+  std::uint32_t members = 1;
+  for (std::uint32_t other = 0; other < state.header.slots; ++other) {
+    const Participant& p = state.participants[other];
+    if (other != slot && share_limits(p, mine) && p.priority == mine.priority && asks(state, other))
+      ++members;
+  }
+  return part_of(mine.weight, members);
+}
+
+bool others_want_it(const View& state, std::uint32_t slot, Ns now) {
+  for (std::uint32_t other = 0; other < state.header.slots; ++other) {
+    const Participant& p = state.participants[other];
+    if (other != slot && asks(state, other) && !is_throttled(p, now) &&
+        !share_limits(p, state.participants[slot]))
+      return true;
+  }
+  return false;
+}
+
+void charge_caps(const View& state, std::uint32_t slot, Ns from, Ns until, Tolerance tolerance) {
+  const Participant& user = state.participants[slot];
+  const bool is_wanted = others_want_it(state, slot, until);
+  for (std::uint32_t each = 0; each < state.header.slots; ++each) {
+    Participant& p = state.participants[each];
+    if (p.cap == 0 || !exists(state, each) || (each != slot && !share_limits(p, user))) continue;
+    if (p.paid_at <= from) p.throttled = 0;
+    // What is borrowed is not owed.
+    if (p.borrows != 0 && !is_wanted) continue;
+    p.paid_at =
+        std::max(p.paid_at, from - time_to_pay(tolerance.late, p.cap)) + time_to_pay(until - from, p.cap);
+    p.paid_at = std::min(p.paid_at, until + kLongestPause);
+    const Ns most = time_to_pay(tolerance.burst, p.cap) - tolerance.burst;
+    if (p.paid_at - until >= most) p.throttled = 1;
+  }
+}
+
+}  // namespace cleave::turns

@@ -1,0 +1,60 @@
+// Who of those that ask may have the device now, and by which weight: caps and tenants, as the scheduler sees them.
+//
+// Thread-safe: pure functions over the caller's memory. None allocates or throws.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "turns/state.h"
+
+namespace cleave::turns {
+
+// Its cap does not allow it to have the device before it has paid off what it has had.
+[[nodiscard]] inline bool is_throttled(const Participant& p, Ns now) {
+  return p.throttled != 0 && p.cap != 0 && p.paid_at > now;
+}
+
+// Whether the two have one weight and one cap together.
+[[nodiscard]] inline bool share_limits(const Participant& a, const Participant& b) {
+  return a.tenant != 0 && a.tenant == b.tenant;
+}
+
+// A set of those that ask, with their weights: each one's own, or its part of its tenant's, which is divided among those of
+// its class that ask.
+class Contenders {
+ public:
+  // Those that may have the device now: whom no cap holds back, or, if there are none, those that may borrow; empty if there are
+  // none of these either. And `also`, if it asks.
+  Contenders(const View& state, Ns now, std::uint32_t also = kNobody);
+
+  [[nodiscard]] bool has(std::uint32_t slot) const { return slot < count_ && weights_[slot] != 0; }
+  [[nodiscard]] std::uint32_t weight(std::uint32_t slot) const { return weights_[slot]; }
+  // The class that is served; kPriorities if there is nobody.
+  [[nodiscard]] unsigned first_class(const View& state) const;
+
+ private:
+  template <typename Among>
+  bool choose(const View& state, Among among);
+
+  std::array<std::uint32_t, kMaxParticipants> weights_{};  // 0: not in the set
+  std::uint32_t count_ = 0;
+};
+
+// The weight of a participant, whether it asks or not: by as many of its tenant as would ask with it.
+[[nodiscard]] std::uint32_t weight_of(const View& state, std::uint32_t slot);
+
+// Whether somebody asks whom no cap holds back and who does not share the limits of `slot`.
+[[nodiscard]] bool others_want_it(const View& state, std::uint32_t slot, Ns now);
+
+// How much device time a cap allows beyond itself: `burst`, what may be owed before one is held back; and `late`, what one may have later
+// that it could have had while others had the device.
+struct Tolerance {
+  Ns burst;
+  Ns late;
+};
+
+// `slot` has had the device: it and its tenant's others owe for that, each by its own cap.
+void charge_caps(const View& state, std::uint32_t slot, Ns from, Ns until, Tolerance tolerance);
+
+}  // namespace cleave::turns
