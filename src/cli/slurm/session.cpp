@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <unistd.h>
 
+#include <sys/prctl.h>
+
 #include "base/search_list.h"
 #include "cli/slurm/job.h"
 #include "cli/slurm/process.h"
@@ -151,21 +153,7 @@ int run_program_step(const SlurmSessionRequest& request, ServersStep& servers, c
   return *program.status();
 }
 
-}  // namespace
-
-int slurm_run(const SlurmRunRequest& request) {
-  // Within a heterogeneous allocation of the user's own, as in a batch script.
-  if (number_variable("SLURM_HET_SIZE") >= 2 && !variable("SLURM_JOB_ID").empty()) {
-    SlurmSessionRequest session;
-    session.check = request.check;
-    session.command = request.command;
-    return slurm_session(session);
-  }
-  exec(allocation(request));
-}
-
-int slurm_session(const SlurmSessionRequest& request) {
-  SignalWatch signals;
+int servers_and_program(const SlurmSessionRequest& request, SignalWatch& signals) {
   const std::string token = seal(make_token());
   ServersStep servers(request, token);
   const std::string ready = servers.wait_until_ready(signals);
@@ -176,6 +164,33 @@ int slurm_session(const SlurmSessionRequest& request) {
   }
   const int status = run_program_step(request, servers, {token, ready}, signals);
   servers.end();
+  return status;
+}
+
+// All components. Where only one was cancelled, or has lost its node, salloc 22.05 leaves the others as they are until their
+// time limit.
+void give_back() { capture({"scancel", "--quiet", variable("SLURM_JOB_ID")}); }
+
+}  // namespace
+
+int slurm_run(const SlurmRunRequest& request) {
+  // Within a heterogeneous allocation of the user's own, as in a batch script.
+  if (number_variable("SLURM_HET_SIZE") >= 2 && !variable("SLURM_JOB_ID").empty()) {
+    SlurmSessionRequest session;
+    session.check = request.check;
+    session.owns_allocation = false;
+    session.command = request.command;
+    return slurm_session(session);
+  }
+  exec(allocation(request));
+}
+
+int slurm_session(const SlurmSessionRequest& request) {
+  SignalWatch signals;
+  // If salloc is killed, somebody has to give the allocation back.
+  if (request.owns_allocation) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  const int status = servers_and_program(request, signals);
+  if (request.owns_allocation && status != 0) give_back();
   return status;
 }
 

@@ -33,6 +33,7 @@ struct SlurmSessionRequest {
   unsigned program_group = 0;  // the components of the heterogeneous job
   unsigned gpu_group = 1;
   std::chrono::seconds check{30};
+  bool owns_allocation = true;  // which ends with the session
   Words command;
 };
 

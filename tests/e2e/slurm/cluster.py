@@ -13,12 +13,11 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 from pathlib import Path
 
 from support.options import CLEAVE, LIBRARIES
 from support.polling import wait_until
-from support.processes import clean_environment
+from support.processes import clean_environment, process_status
 
 PLUGIN = LIBRARIES / "libcleave-spank.so"
 NODES = ("cpu1", "gpu1", "gpu2")
@@ -279,17 +278,21 @@ class Cluster:
         mark = f"SLURMD_NODENAME={name}\0".encode()
         self.daemons[name].kill()
         self.daemons[name].wait()
-        while True:
-            killed = 0
-            for process in self.processes():
-                with contextlib.suppress(OSError):
-                    command = Path(f"/proc/{process}/cmdline").read_bytes()
-                    if mark in Path(f"/proc/{process}/environ").read_bytes() or f"-{name}".encode() in command:
-                        os.kill(process, signal.SIGKILL)
-                        killed += 1
-            if killed == 0:
-                return
-            time.sleep(0.05)
+        # First the steps' daemons, which would tell others of the end of their tasks.
+        for process in self.processes():
+            with contextlib.suppress(OSError, TypeError):
+                parent = process_status(process)[1]
+                is_step = b"slurmstepd" in Path(f"/proc/{parent}/cmdline").read_bytes()
+                if is_step and mark in Path(f"/proc/{process}/environ").read_bytes():
+                    os.kill(int(parent), signal.SIGKILL)
+        for process in self.processes():
+            with contextlib.suppress(OSError):
+                environment = Path(f"/proc/{process}/environ").read_bytes()
+                if mark in environment:
+                    os.kill(process, signal.SIGKILL)
+                    # /run is empty when a node starts again.
+                    for folder in re.findall(rb"CLEAVE_SLURM_FOLDER=([^\0]+)/user\0", environment):
+                        shutil.rmtree(folder.decode(), ignore_errors=True)
 
 
 def slurm_run(*options):
