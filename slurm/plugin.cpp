@@ -4,12 +4,16 @@
 // Slurm loads it into srun, salloc and sbatch (for the options), into each step's slurmstepd, and into a process of
 // slurmd's for prolog and epilog.
 #include <array>
+#include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <dlfcn.h>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <unistd.h>
 #include <vector>
 
 extern "C" {
@@ -17,9 +21,11 @@ extern "C" {
 }
 
 #include "base/number.h"
+#include "slurm/command.h"
 #include "slurm/job_folder.h"
 #include "slurm/share.h"
 #include "slurm/site.h"
+#include "slurm/usage.h"
 
 namespace cleave::slurm {
 namespace {
@@ -86,8 +92,10 @@ unsigned shards_of(spank_t spank) {
 void set_up_step(spank_t spank, const Site& site) {
   const std::string job = std::to_string(number_of(spank, S_JOB_ID));
   const JobFolder folder = job_folder(site.jobs, job);
-  if (has_user_folder(folder)) spank_setenv(spank, "CLEAVE_SLURM_FOLDER", folder.of_user.c_str(), 1);
-  const Step step{job, step_name(number_of(spank, S_JOB_STEPID)), shards_of(spank), folder.of_user};
+  const bool has_folder = has_user_folder(folder);
+  if (has_folder) spank_setenv(spank, "CLEAVE_SLURM_FOLDER", folder.of_user.c_str(), 1);
+  const Step step{job, step_name(number_of(spank, S_JOB_STEPID)), shards_of(spank),
+                  has_folder ? folder.of_user : ""};
   if (step.shards == 0) return;
   const Libraries libraries = libraries_of(site);
   if (!libraries.problem.empty()) {
@@ -127,9 +135,41 @@ void make_folder(spank_t spank, const Site& site) {
   if (!problem.empty()) say(problem);
 }
 
-void remove_folder(spank_t spank, const Site& site) {
-  const std::string problem =
-      remove_job_folder(job_folder(site.jobs, std::to_string(number_of(spank, S_JOB_ID))));
+// Other nodes of the job do the same at the same time: whoever does not find its part afterwards, adds it again.
+void add_to_accounting(const std::string& job, const std::string& node, const std::string& part) {
+  constexpr std::chrono::seconds kLimit{10};
+  constexpr int kAttempts = 5;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const CommandResult found =
+        run_command({"sacct", "-X", "-n", "-P", "-j", job, "-o", "AdminComment"}, kLimit);
+    const std::string comment = found.output.substr(0, found.output.find('\n'));
+    if (found.status != 0) return say("no accounting for job " + job + ": " + comment);
+    const std::string wanted = with_part(comment, node, part);
+    if (wanted == comment) return;
+    const CommandResult changed = run_command(
+        {"sacctmgr", "-i", "-Q", "modify", "job", "where", "jobid=" + job, "set", "AdminComment=" + wanted},
+        kLimit);
+    if (changed.status != 0) return say("no accounting for job " + job + ": " + changed.output);
+    ::usleep(static_cast<useconds_t>(std::hash<std::string>()(node + job) % 100'000));
+  }
+}
+
+void account(const Site& site, const std::string& job, const JobFolder& folder) {
+  Usage usage = usage_of(site.registry.empty() ? kDefaultRegistry : site.registry, job);
+  if (!site.accounting || usage.processes == 0) return;
+  usage.memory = largest_peak(folder.of_user);
+  const char* const node = std::getenv("SLURMD_NODENAME");
+  const std::string name = node != nullptr ? node : "node";
+  const std::string part = text_of(usage, name);
+  slurm_info("cleave: job %s: %s", job.c_str(), part.c_str());
+  add_to_accounting(job, name, part);
+}
+
+void finish_job(spank_t spank, const Site& site) {
+  const std::string job = std::to_string(number_of(spank, S_JOB_ID));
+  const JobFolder folder = job_folder(site.jobs, job);
+  account(site, job, folder);
+  const std::string problem = remove_job_folder(folder);
   if (!problem.empty()) say(problem);
 }
 
@@ -194,7 +234,6 @@ CLEAVE_HOOK int slurm_spank_job_prolog(spank_t spank, int count, char** words) {
 }
 
 CLEAVE_HOOK int slurm_spank_job_epilog(spank_t spank, int count, char** words) {
-  return cleave::slurm::with_site(count, words, false, [&](const cleave::slurm::Site& site) {
-    cleave::slurm::remove_folder(spank, site);
-  });
+  return cleave::slurm::with_site(
+      count, words, false, [&](const cleave::slurm::Site& site) { cleave::slurm::finish_job(spank, site); });
 }

@@ -103,7 +103,11 @@ StepSettings settings_of(const Site& site, const Libraries& libraries, const Ste
   add("CLEAVE_MEMORY_LIMIT", memory_of(site, shards));
   add("CLEAVE_PRIORITY", name(priority_of(site, wishes, settings.notes)));
   add("CLEAVE_TENANT", "slurm-" + step.job + "." + step.name);
-  add("CLEAVE_REGISTRY", site.registry.empty() ? "/dev/shm/cleave" : site.registry);
+  add("CLEAVE_REGISTRY", site.registry.empty() ? kDefaultRegistry : site.registry);
+  // For the epilog, which reads how much memory they had.
+  if (site.accounting && !step.folder.empty() && lookup("CLEAVE_STATS").value_or("").empty()) {
+    settings.variables.push_back({"CLEAVE_STATS", step.folder + "/%p.json"});
+  }
   if (site.face == Site::Face::preload) add_libraries(libraries, lookup, settings.variables);
   return settings;
 }

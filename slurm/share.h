@@ -13,6 +13,8 @@
 
 namespace cleave::slurm {
 
+inline constexpr const char* kDefaultRegistry = "/dev/shm/cleave";  // of CLEAVE_REGISTRY
+
 // Cleave's libraries as programs load them.
 struct Libraries {
   std::filesystem::path drop_in;  // libOpenCL.so.1

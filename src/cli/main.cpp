@@ -152,6 +152,9 @@ void add_top(CLI::App& app, TopRequest& request) {
   CLI::App& top = *app.add_subcommand("top", "Show the processes under Cleave on this machine, live");
   top.add_flag("--once", request.once, "Print once and exit");
   top.add_flag("--json", request.json, "Print JSON, one object per line");
+  top.add_option("--metrics", request.metrics,
+                 "Serve what processes and tenants have had to Prometheus: a loopback address or unix:PATH")
+      ->type_name("ADDRESS");
   top.add_option_function<std::string>(
          "--interval",
          [&](const std::string& seconds) {

@@ -1,6 +1,6 @@
 #include "daemon/metrics.h"
 
-#include <vector>
+#include <algorithm>
 
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
@@ -11,6 +11,15 @@ struct MetricList::Families {
   prometheus::ClientMetric& add(const char* name, const char* help, prometheus::MetricType type) {
     return list.emplace_back(prometheus::MetricFamily{name, help, type, {prometheus::ClientMetric{}}})
         .metric.front();
+  }
+  prometheus::ClientMetric& add(const char* name, const char* help, prometheus::MetricType type,
+                                const Labels& labels) {
+    auto family = std::find_if(list.begin(), list.end(), [&](const auto& each) { return each.name == name; });
+    if (family == list.end())
+      family = list.insert(list.end(), prometheus::MetricFamily{name, help, type, {}});
+    prometheus::ClientMetric& metric = family->metric.emplace_back();
+    for (const auto& [label, text] : labels) metric.label.push_back({label, text});
+    return metric;
   }
   std::vector<prometheus::MetricFamily> list;
 };
@@ -24,6 +33,14 @@ void MetricList::gauge(const char* name, const char* help, double value) {
 
 void MetricList::counter(const char* name, const char* help, double value) {
   families_->add(name, help, prometheus::MetricType::Counter).counter.value = value;
+}
+
+void MetricList::gauge(const char* name, const char* help, const Labels& labels, double value) {
+  families_->add(name, help, prometheus::MetricType::Gauge, labels).gauge.value = value;
+}
+
+void MetricList::counter(const char* name, const char* help, const Labels& labels, double value) {
+  families_->add(name, help, prometheus::MetricType::Counter, labels).counter.value = value;
 }
 
 std::string MetricList::as_text() const { return prometheus::TextSerializer().Serialize(families_->list); }

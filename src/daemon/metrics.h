@@ -6,6 +6,8 @@
 #include <concepts>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace cleave::daemon {
 
@@ -28,6 +30,12 @@ class MetricList {
   void counter(const char* name, const char* help, Integer value) {
     counter(name, help, static_cast<double>(value));
   }
+
+  // Of several that differ in their labels. All of one name belong to one metric, whose help is the first one's.
+  using Labels = std::vector<std::pair<std::string, std::string>>;
+  void gauge(const char* name, const char* help, const Labels& labels, double value);
+  void counter(const char* name, const char* help, const Labels& labels, double value);
+
   [[nodiscard]] std::string as_text() const;
 
  private:

@@ -5,8 +5,10 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits>
+#include <span>
 #include <unistd.h>
 
 #include <sys/random.h>
@@ -28,7 +30,15 @@ struct FileHead {
   std::uint32_t magic = 0;
   std::uint32_t version = 0;
   std::uint64_t unused = 0;
+  std::array<char, 64> device{};
 };
+
+std::string printable_text(std::span<const char> bytes) {
+  std::string text(bytes.begin(), std::find(bytes.begin(), bytes.end(), '\0'));
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c > '~'; }, '?');
+  return text;
+}
 
 std::int64_t now_ns() {
   timespec time{};
@@ -113,7 +123,8 @@ std::string MemoryLedger::name_for(const std::string& identity) {
 }
 
 std::unique_ptr<MemoryLedger> MemoryLedger::open(const std::string& folder, const std::string& identity,
-                                                 std::string_view tenant, std::string& problem) {
+                                                 std::string_view tenant, std::string& problem,
+                                                 std::string_view device) {
   if (mkdir(folder.c_str(), 0755) == 0) static_cast<void>(chmod(folder.c_str(), 01777));
   const std::string name = name_for(identity);
   const std::string path = folder + '/' + name;
@@ -127,7 +138,8 @@ std::unique_ptr<MemoryLedger> MemoryLedger::open(const std::string& folder, cons
   ledger->entry_.pid = static_cast<std::uint32_t>(getpid());
   const std::size_t length = std::min(tenant.size(), kTenantBytes - 1);
   std::copy_n(tenant.begin(), length, ledger->entry_.tenant.begin());
-  if (!ledger->is_usable() || !ledger->claim_slot()) return problem = path + ": " + ledger->problem_, nullptr;
+  if (!ledger->is_usable() || !ledger->claim_slot(device))
+    return problem = path + ": " + ledger->problem_, nullptr;
   return ledger;
 }
 
@@ -157,14 +169,15 @@ bool MemoryLedger::is_usable() noexcept {
   return is_writing_allowed() || fail("the limit on the size of files (RLIMIT_FSIZE) is too small");
 }
 
-bool MemoryLedger::claim_slot() noexcept {
+bool MemoryLedger::claim_slot(std::string_view device) noexcept {
   struct stat status {};
   if (fstat(file_.get(), &status) != 0 || !S_ISREG(status.st_mode)) return fail("it is not a plain file");
   FileHead head;
   const ssize_t got = pread(file_.get(), &head, sizeof head, 0);
   if (got < 0) return fail("it cannot be read");
   if (got == 0 || (head.magic == 0 && head.version == 0)) {
-    head = {kMagic, kVersion, 0};
+    head = {kMagic, kVersion, 0, {}};
+    std::copy_n(device.begin(), std::min(device.size(), head.device.size()), head.device.begin());
     if (pwrite(file_.get(), &head, sizeof head, 0) != sizeof head) return fail("it cannot be written");
   }
   if (head.magic != kMagic || head.version != kVersion) return fail("it holds something else; delete it");
@@ -244,30 +257,47 @@ void MemoryLedger::release(std::uint64_t bytes) noexcept {
   if (is_usable() && !write_entry()) fail("it cannot be written");
 }
 
-std::vector<LedgerReport> read_ledger(const std::string& folder, const std::string& identity) {
-  std::vector<LedgerReport> reports;
-  const base::FileDescriptor registry(open_folder_of(folder));
-  const base::FileDescriptor file(
-      registry.is_open()
-          ? openat(registry.get(), MemoryLedger::name_for(identity).c_str(), O_RDONLY | kOpenFlags)
-          : -1);
+namespace {
+
+void read_one(int folder, const std::string& name, std::vector<LedgerReport>& reports) {
+  const base::FileDescriptor file(openat(folder, name.c_str(), O_RDONLY | kOpenFlags));
   struct stat status {};
   FileHead head;
-  if (!file.is_open() || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return reports;
+  if (!file.is_open() || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
   if (pread(file.get(), &head, sizeof head, 0) != sizeof head || head.magic != MemoryLedger::kMagic ||
       head.version != MemoryLedger::kVersion)
-    return reports;
+    return;
   for (unsigned slot = 0; slot < MemoryLedger::kSlots; ++slot) {
     LedgerEntry entry;
     if (pread(file.get(), &entry, sizeof entry, offset_of_entry(slot)) != sizeof entry) break;
     struct flock lock = lock_of(F_RDLCK, MemoryLedger::kSlotLocks + static_cast<off_t>(slot));
     const bool alive = fcntl(file.get(), F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
     if (entry.nonce == 0 || !alive) continue;
-    std::string tenant(entry.tenant.begin(), std::find(entry.tenant.begin(), entry.tenant.end(), '\0'));
-    std::replace_if(
-        tenant.begin(), tenant.end(), [](unsigned char c) { return c < ' ' || c > '~'; }, '?');
-    reports.push_back({std::move(tenant), entry.pid, entry.bytes, entry.peak, entry.limit});
+    reports.push_back({printable_text(head.device), printable_text(entry.tenant), entry.pid, entry.bytes,
+                       entry.peak, entry.limit});
   }
+}
+
+}  // namespace
+
+std::vector<LedgerReport> read_ledgers(const std::string& folder) {
+  constexpr std::size_t kMostLedgers = 256;
+  std::vector<LedgerReport> reports;
+  const base::FileDescriptor registry(open_folder_of(folder));
+  const int again = registry.is_open() ? openat(registry.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  const auto done = [](DIR* list) { closedir(list); };
+  const std::unique_ptr<DIR, decltype(done)> list(again >= 0 ? fdopendir(again) : nullptr, done);
+  if (!list) {
+    if (again >= 0) close(again);
+    return reports;
+  }
+  std::vector<std::string> names;
+  while (const dirent* const each = readdir(list.get())) {
+    if (std::string_view(each->d_name).starts_with("memory-")) names.emplace_back(each->d_name);
+    if (names.size() == kMostLedgers) break;
+  }
+  std::sort(names.begin(), names.end());
+  for (const std::string& name : names) read_one(registry.get(), name, reports);
   return reports;
 }
 

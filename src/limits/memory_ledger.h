@@ -11,7 +11,7 @@
 // The file is not trusted. It is read and written with pread() and pwrite(), never mapped. Who may write it can have the
 // allocations of a tenant refused, and can do nothing else.
 //
-// For one thread at a time. Nothing throws but open() and read_ledger(), for want of memory.
+// For one thread at a time. Nothing throws but open() and read_ledgers(), for want of memory.
 #pragma once
 
 #include <array>
@@ -55,9 +55,11 @@ class MemoryLedger {
   };
 
   static std::string name_for(const std::string& identity);
-  // Takes a slot. Null if that is not possible, and `problem` says why in one line. `tenant` may be empty.
+  // Takes a slot. Null if that is not possible, and `problem` says why in one line. `tenant` may be empty. `device`: its name, for
+  // reports.
   static std::unique_ptr<MemoryLedger> open(const std::string& folder, const std::string& identity,
-                                            std::string_view tenant, std::string& problem);
+                                            std::string_view tenant, std::string& problem,
+                                            std::string_view device = {});
   MemoryLedger(const MemoryLedger&) = delete;
   MemoryLedger& operator=(const MemoryLedger&) = delete;
   ~MemoryLedger();
@@ -76,7 +78,7 @@ class MemoryLedger {
  private:
   MemoryLedger() = default;
   [[nodiscard]] bool is_usable() noexcept;
-  [[nodiscard]] bool claim_slot() noexcept;
+  [[nodiscard]] bool claim_slot(std::string_view device) noexcept;
   [[nodiscard]] bool write_entry() noexcept;
   [[nodiscard]] bool lock() noexcept;
   void unlock() noexcept;
@@ -93,14 +95,15 @@ class MemoryLedger {
   const char* problem_ = "";
 };
 
-// What a reader sees of a device's ledger: entries of living processes. Empty if there is no such file. Nothing in it is trusted.
+// What a reader sees of the ledgers in a folder: entries of living processes, by the files' names. Nothing in them is trusted.
 struct LedgerReport {
-  std::string tenant;  // printable
+  std::string device;  // printable, as is the tenant
+  std::string tenant;
   std::uint32_t pid = 0;
   std::uint64_t bytes = 0;
   std::uint64_t peak = 0;
   std::uint64_t limit = 0;
 };
-std::vector<LedgerReport> read_ledger(const std::string& folder, const std::string& identity);
+std::vector<LedgerReport> read_ledgers(const std::string& folder);
 
 }  // namespace cleave::limits

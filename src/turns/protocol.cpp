@@ -47,6 +47,7 @@ void Protocol::remove(View state, std::uint32_t slot) const {
     h.idle_until = 0;
   }
   if (h.guard == slot) h.guard = kNobody;
+  if (exists(state, slot)) add_to_totals(state, state.participants[slot]);
   // The counter continues, so that the slot's next participant never waits for a value that was there before.
   state.participants[slot] = {.wakes = state.participants[slot].wakes + 1};
   ++h.members;

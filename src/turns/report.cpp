@@ -46,7 +46,28 @@ bool read_state(int file, State& state) {
     return pread(file, to, size, static_cast<off_t>(offset)) >= 0;
   };
   return read(&state.header, sizeof state.header, 0) &&
-         read(state.participants.data(), sizeof state.participants, sizeof state.header);
+         read(state.participants.data(), sizeof state.participants, sizeof state.header) &&
+         read(state.totals.data(), sizeof state.totals, SharedFile::kTotals);
+}
+
+std::vector<TenantReport> tenants_of(const State& state, const std::vector<ParticipantReport>& participants) {
+  std::vector<TenantReport> all;
+  for (std::uint32_t i = 0; i < state.header.tenants; ++i) {
+    const TenantTotals& t = state.totals[i];
+    all.push_back({tenant_name(t), t.processes, t.used, t.turns, t.waited, t.capped, t.imposed});
+  }
+  for (const ParticipantReport& p : participants) {
+    auto found = std::find_if(all.begin(), all.end(),
+                              [&](const TenantReport& each) { return each.tenant == p.tenant; });
+    if (found == all.end()) found = all.insert(all.end(), TenantReport{.tenant = p.tenant});
+    ++found->processes;
+    found->used += p.used;
+    found->turns += p.turns;
+    found->waited += p.waited;
+    found->capped += p.capped;
+    found->imposed += p.imposed;
+  }
+  return all;
 }
 
 DeviceReport report_of(int folder, const std::string& name) {
@@ -80,6 +101,7 @@ DeviceReport report_of(int folder, const std::string& name) {
   sanitize(state->view(), now);
   report.device = device_name(header);
   report.participants = participants_of(state->view(), now);
+  report.tenants = tenants_of(*state, report.participants);
   std::size_t next = 0;
   for (std::uint32_t slot = 0; slot < header.slots; ++slot) {
     if (exists(state->view(), slot)) report.participants[next++].alive = is_locked(file.get(), slot);

@@ -33,6 +33,17 @@ struct ParticipantReport {
   std::uint64_t turns = 0;
 };
 
+// What a tenant has had: its processes that have ended, and those of now.
+struct TenantReport {
+  std::string tenant;  // printable; empty: those without
+  std::uint64_t processes = 0;
+  std::uint64_t used = 0;  // device time, ns
+  std::uint64_t turns = 0;
+  Ns waited = 0;
+  Ns capped = 0;
+  Ns imposed = 0;
+};
+
 // The entries of a sane state. All count as alive.
 std::vector<ParticipantReport> participants_of(const View& state, Ns now);
 
@@ -50,6 +61,7 @@ struct DeviceReport {
   FileState state = FileState::missing;
   std::string problem;  // why it is not usable, in a line
   std::vector<ParticipantReport> participants;
+  std::vector<TenantReport> tenants;
 };
 
 DeviceReport read_report(const std::string& folder, const std::string& file);

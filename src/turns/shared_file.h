@@ -31,7 +31,8 @@ inline constexpr std::uint32_t kFileVersion = 3;
 struct State {
   Header header;
   std::array<Participant, kMaxParticipants> participants;
-  View view() { return {header, participants}; }
+  std::array<TenantTotals, kMaxTenants> totals;
+  View view() { return {header, participants, totals}; }
 };
 
 [[nodiscard]] Ns monotonic_now();
@@ -41,13 +42,18 @@ class SharedFile final : public Liveness {
   // Where the bytes for locks are, far behind the end of the file: those of steps, and one for each slot.
   static constexpr std::int64_t kLocks = 1 << 20;
   static constexpr std::int64_t kSlotLocks = 1 << 21;
-  static constexpr std::size_t kSize = sizeof(Header) + kMaxParticipants * sizeof(Participant);
+  static constexpr std::size_t kSize =
+      sizeof(Header) + kMaxParticipants * sizeof(Participant) + kMaxTenants * sizeof(TenantTotals);
+  static constexpr std::size_t kTotals = sizeof(Header) + kMaxParticipants * sizeof(Participant);
 
   // Opens the file, or makes it and the folder. If that is not possible, null, and `problem` says why in one line. A new
   // file may be written by those who may write the folder.
   static std::shared_ptr<SharedFile> open(const std::string& folder, const std::string& identity,
                                           std::string& problem);
   static std::string name_for(const std::string& identity);
+  // The same by the file's name, which must exist.
+  static std::shared_ptr<SharedFile> open_file(const std::string& folder, const std::string& name,
+                                               std::string& problem);
   ~SharedFile() override;
 
   // A slot that no living process uses, which is now this one's. kNobody if there is none.
@@ -85,6 +91,7 @@ class SharedFile final : public Liveness {
 
  private:
   explicit SharedFile(int fd) { file_.open(fd); }
+  static std::shared_ptr<SharedFile> adopt(int fd, const std::string& path, std::string& problem);
   bool map();
   bool begin_update();
   bool commit();

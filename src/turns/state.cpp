@@ -40,6 +40,11 @@ void sanitize(Participant& p, const Header& header, Ns now) {
     *time = std::clamp<Ns>(*time, 0, std::numeric_limits<Ns>::max() / 2);
 }
 
+void sanitize(TenantTotals& totals) {
+  for (Ns* const time : {&totals.waited, &totals.capped, &totals.imposed})
+    *time = std::clamp<Ns>(*time, 0, std::numeric_limits<Ns>::max() / 2);
+}
+
 std::string printable(std::span<const char> text) {
   std::string name(text.begin(), std::find(text.begin(), text.end(), '\0'));
   std::replace_if(
@@ -53,6 +58,8 @@ void sanitize(View state, Ns now) {
   Header& h = state.header;
   const auto size = static_cast<std::uint32_t>(state.participants.size());
   h.slots = std::min(h.slots, size);
+  h.tenants = std::min(h.tenants, static_cast<std::uint32_t>(state.totals.size()));
+  for (TenantTotals& totals : state.totals.first(h.tenants)) sanitize(totals);
   for (Participant& p : state.participants.first(h.slots)) sanitize(p, h, now);
   for (Participant& p : state.participants.subspan(h.slots)) p = {};
   if (!asks(state, h.holder)) h.holder = kNobody;
@@ -62,6 +69,33 @@ void sanitize(View state, Ns now) {
   h.charged_until = std::max(h.charged_until, h.turn_began);
   h.guard_until = std::clamp<Ns>(h.guard_until, 0, now + kLongestPromise);
   h.idle_until = std::clamp<Ns>(h.idle_until, 0, now + kLongestPromise);
+}
+
+void add_to_totals(View state, const Participant& p) {
+  Header& h = state.header;
+  if (p.used == 0 && p.turns == 0) return;
+  const auto known = state.totals.first(h.tenants);
+  auto found = std::find_if(known.begin(), known.end(),
+                            [&](const TenantTotals& each) { return each.tenant == p.tenant; });
+  if (found == known.end()) {
+    // The last place is kept for those without a tenant.
+    const bool fits = h.tenants + (p.tenant != 0 ? 1 : 0) < state.totals.size();
+    if (!fits && p.tenant == 0) return;
+    if (!fits) {
+      Participant nobodys = p;
+      nobodys.tenant = 0;
+      nobodys.tenant_name = {};
+      return add_to_totals(state, nobodys);
+    }
+    state.totals[h.tenants] = {.tenant = p.tenant, .name = p.tenant_name};
+    found = state.totals.begin() + h.tenants++;
+  }
+  found->used += p.used;
+  found->turns += p.turns;
+  found->waited += p.waited;
+  found->capped += p.capped;
+  found->imposed += p.imposed;
+  ++found->processes;
 }
 
 void note_wait(Participant& p, Ns waited, Ns now) {
@@ -88,6 +122,7 @@ void set_tenant(Participant& p, std::string_view name) {
 }
 
 std::string tenant_name(const Participant& p) { return printable(p.tenant_name); }
+std::string tenant_name(const TenantTotals& totals) { return printable(totals.name); }
 
 void set_device_name(Header& header, std::string_view name) {
   header.device = {};

@@ -65,6 +65,23 @@ struct Participant {
 };
 static_assert(sizeof(Participant) == 240);
 
+// What the processes of a tenant that have left, or ended, have had. Those without a tenant are one, with the id 0.
+struct TenantTotals {
+  std::uint64_t tenant = 0;
+  std::uint64_t used = 0;  // device time, ns
+  std::uint64_t turns = 0;
+  Ns waited = 0;
+  Ns capped = 0;
+  Ns imposed = 0;
+  std::uint64_t processes = 0;
+  std::array<char, kTenantBytes> name{};
+
+  friend bool operator==(const TenantTotals&, const TenantTotals&) = default;
+};
+static_assert(sizeof(TenantTotals) == 120);
+// What is beyond is counted for those without a tenant.
+inline constexpr unsigned kMaxTenants = 64;
+
 struct Header {
   std::uint32_t magic = 0;
   std::uint32_t version = 0;
@@ -73,13 +90,13 @@ struct Header {
   std::uint32_t slots = 0;    // entries from here on are free
   std::uint32_t holder = kNobody;
   std::uint32_t guard = kNobody;  // who asks and watches the holder
-  std::uint32_t unused = 0;
-  std::uint64_t turn = 0;  // counts turns
-  Ns turn_began = 0;       // when the holder got the device
-  Ns charged_until = 0;    // up to when the holder has been charged
-  Ns pulse = 0;            // the holder's last sign of life
-  Ns idle_until = 0;       // not 0: the holder has nothing to do, and keeps the device until then
-  Ns guard_until = 0;      // when the guard looks again by itself
+  std::uint32_t tenants = 0;      // how many totals there are
+  std::uint64_t turn = 0;         // counts turns
+  Ns turn_began = 0;              // when the holder got the device
+  Ns charged_until = 0;           // up to when the holder has been charged
+  Ns pulse = 0;                   // the holder's last sign of life
+  Ns idle_until = 0;              // not 0: the holder has nothing to do, and keeps the device until then
+  Ns guard_until = 0;             // when the guard looks again by itself
   std::uint64_t fair_clock =
       0;  // what each participant of weight 100 that asked all the time has been entitled to
   std::array<std::uint64_t, kPriorities> origin{};  // a virtual time near all those of a class
@@ -93,6 +110,7 @@ static_assert(sizeof(Header) == 176);
 struct View {
   Header& header;
   std::span<Participant> participants;  // as many as there may be
+  std::span<TenantTotals> totals{};     // likewise; empty: none are kept
 };
 
 // The longest time and the largest virtual distance that are believed. Sums over all participants of a distance times a
@@ -113,12 +131,16 @@ void sanitize(View state, Ns now);
   return exists(state, slot) && state.participants[slot].asks != 0;
 }
 
+// Adds what the participant has had to the totals of its tenant.
+void add_to_totals(View state, const Participant& p);
+
 // A wait of the participant for its turn has ended. The longest one is known for the last 10 to 20 s.
 void note_wait(Participant& p, Ns waited, Ns now);
 [[nodiscard]] Ns longest_recent_wait(const Participant& p, Ns now);
 
 void set_tenant(Participant& p, std::string_view name);
 [[nodiscard]] std::string tenant_name(const Participant& p);
+[[nodiscard]] std::string tenant_name(const TenantTotals& totals);
 
 // The device's name: what of it is printable, at most until its first NUL.
 void set_device_name(Header& header, std::string_view name);

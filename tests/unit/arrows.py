@@ -21,7 +21,7 @@ MAY_INCLUDE = {
     "src/objects": {"src/base"},
     "src/interpose": {"src/base", "src/plan", "src/kernels", "src/neighbours", "src/learn", "src/turns", "src/limits",
                       "src/launch", "src/observe", "src/opencl", "include/cleave"},
-    "src/cli": {"src/base", "src/neighbours", "src/turns", "src/limits", "include/cleave"},
+    "src/cli": {"src/base", "src/daemon", "src/neighbours", "src/turns", "src/limits", "include/cleave"},
     "remote/protocol": {"src/base"},
     "remote/transport": {"src/base", "remote/protocol"},
     "remote/client": {"src/base", "src/kernels", "src/objects", "src/opencl", "remote/protocol", "remote/transport", "include/cleave"},
@@ -29,7 +29,7 @@ MAY_INCLUDE = {
     "remote/server": {"src/base", "remote/server/sandbox", "src/daemon", "src/interpose", "src/opencl", "remote/protocol", "remote/transport", "include/cleave"},
     "icd": {"src/base", "src/interpose", "src/opencl", "src/objects", "include/cleave"},
     "monitor": {"include/cleave", "src/base", "src/daemon"},
-    "slurm": {"src/base"},
+    "slurm": {"src/base", "src/turns"},
 }
 NO_OPENCL = ("src/daemon", "src/plan", "src/kernels", "src/neighbours", "src/learn", "src/turns", "src/limits", "src/observe", "monitor", "slurm", "remote/protocol", "remote/transport")
 

@@ -14,6 +14,7 @@
 #include "cli/probe/child_process.h"
 #include "cli/probe/records.h"
 #include "cli/system/drivers.h"
+#include "cli/top/metrics.h"
 #include "cli/top/terminal.h"
 #include "cli/top/view.h"
 
@@ -148,6 +149,11 @@ void show(const TopRequest& request, NeighbourProbe& neighbours) {
 }  // namespace
 
 int top(const TopRequest& request) {
+  if (!request.metrics.empty()) {
+    NeighbourProbe neighbours;
+    neighbours.await(library_timeout_once);
+    return serve_metrics(request.metrics, neighbours.registry());
+  }
   if (!request.once && !request.json && !Terminal::is_present()) {
     std::fputs("cleave: a live view needs a terminal: use --once, or --json\n", stderr);
     return 2;

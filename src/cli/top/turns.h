@@ -19,6 +19,7 @@ struct SharedDevice {
   std::string device;   // printable; empty if unknown
   std::string problem;  // why the file cannot be used; empty if it can
   std::vector<TurnTaker> takers;
+  std::vector<turns::TenantReport> tenants{};
 
   // Whether there are turns: two processes that live.
   [[nodiscard]] bool is_shared() const;

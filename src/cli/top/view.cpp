@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <ctime>
 #include <optional>
 
 #include "base/format.h"
@@ -154,13 +155,31 @@ std::string json_of(const Snapshot& look, const Snapshot* before, const SharedDe
                               .add("turns", is.turns)
                               .add("waited_ns", is.waited)
                               .add("longest_wait_ns", is.longest_wait)
+                              .add("tenant", is.tenant)
+                              .add_json("cap", formatted("%.3f", is.cap / 1000.0))
+                              .add_json("borrows", is.borrows ? "true" : "false")
+                              .add("capped_ns", is.capped)
+                              .add("imposed_ns", is.imposed)
                               .text());
+  }
+  base::JsonList tenants;
+  for (const turns::TenantReport& each : device.tenants) {
+    tenants.add_json(base::JsonObject()
+                         .add("tenant", each.tenant)
+                         .add("processes", each.processes)
+                         .add("used_ns", each.used)
+                         .add("turns", each.turns)
+                         .add("waited_ns", each.waited)
+                         .add("capped_ns", each.capped)
+                         .add("imposed_ns", each.imposed)
+                         .text());
   }
   return base::JsonObject()
       .add("file", device.file)
       .add("device", device.device)
       .add("problem", device.problem)
       .add_json("participants", participants.text())
+      .add_json("tenants", tenants.text())
       .text();
 }
 
@@ -198,6 +217,7 @@ std::string as_json(const Snapshot& look, const Snapshot* before) {
   for (const SharedDevice& device : look.devices) devices.add_json(json_of(look, before, device));
   return base::JsonObject()
              .add("version", 1)
+             .add("time", std::time(nullptr))
              .add_json("vms", look.vms.empty() ? "null" : look.vms)
              .add("neighbours", look.sources)
              .add_json("processes", processes.text())

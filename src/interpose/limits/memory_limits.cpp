@@ -97,7 +97,7 @@ std::uint32_t MemoryLimits::bit_of(cl_device_id device) noexcept try {
   if (!registry_.empty()) {
     std::string problem;
     made.ledger = limits::MemoryLedger::open(registry_, std::to_string(identity_of(next_, device)),
-                                             live_.tenant(), problem);
+                                             live_.tenant(), problem, made.name);
     if (!made.ledger && always_) warn(problem);
   }
   const base::MutexLock lock(mutex_);

@@ -159,6 +159,33 @@ class SlurmTest(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(done.stdout, f"{slurm.GPU_MEMORY // slurm.SHARDS >> 20} MiB, error -4\n")
 
+    def usage(self, job):
+        """What sacct says of it, by name; in seconds and KiB."""
+        parts = []
+
+        def is_there():
+            parts[:] = re.findall(r"(\w+)=([\d.]+)", self.cluster.account(job, "AdminComment")[1])
+            return bool(parts)
+
+        wait_until(is_there, lambda: f"nothing of job {job} in sacct\n{self.cluster.logs()}")
+        return {name: float(value) for name, value in parts}
+
+    def test_sacct_shows_what_a_job_has_had(self):
+        job = self.cluster.command("sbatch", "--parsable", "--partition=gpu", "--gres=shard:1", "--output=/dev/null",
+                                   f"--wrap={TURN_TAKER} 12; srun {MEMORY_TAKER}").strip()
+        usage = self.usage(job)
+        self.assertGreater(usage["device"], 0, usage)
+        self.assertEqual(usage["memory"], slurm.GPU_MEMORY // slurm.SHARDS // 1024, usage)
+
+    def test_sacct_shows_what_a_cancelled_job_has_had(self):
+        job = self.cluster.command("sbatch", "--parsable", "--partition=gpu", "--gres=shard:1", "--output=/dev/null",
+                                   f"--wrap={TURN_TAKER} 0").strip()
+        wait_until(lambda: [each for device in self.shared_devices() for each in device["participants"]],
+                   "it does not compute")
+        time.sleep(1)  # so that there is something to be shown
+        self.cluster.command("scancel", job)
+        self.assertGreater(self.usage(job)["device"], 0)
+
     # Remote GPUs
 
     def run_remotely(self, *options, program=(TURN_TAKER, "6"), **changes):

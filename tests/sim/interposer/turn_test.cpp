@@ -501,5 +501,43 @@ TEST(ConfiguredTurns, ProcessorsTakeTurnsOnlyIfTheUserSaysSo) {
   }
 }
 
+// With a cap, alone.
+base::Settings capped_in(const std::string& folder, base::Cap cap) {
+  base::Settings settings = in_turns(folder, base::TurnMode::automatic);
+  settings.limits.cap = cap;
+  return settings;
+}
+
+// A processor, on which there are no turns otherwise.
+sim::Options processor() {
+  return kit::with(default_driver(), &sim::Options::device_type, cl_device_type{CL_DEVICE_TYPE_CPU});
+}
+
+struct ConfiguredCapTest : testing::Test {
+  kit::TemporaryFolder folder;
+};
+
+TEST_F(ConfiguredCapTest, AloneWithACapLaunchesAreMadeInTurns) {
+  InterposerFixture f(capped_in(folder.path(), {500, false}), processor());
+  const cl_kernel kernel = f.make_kernel();
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(f.launch(kernel), CL_SUCCESS);
+    EXPECT_EQ(f.cl.clFinish(f.queue), CL_SUCCESS);
+  }
+  const observe::TurnFigures figures = turn_figures();
+  EXPECT_EQ(figures.launches, 4U);
+  EXPECT_EQ(figures.state, "joined");
+  f.expect_each_item_ran(4);
+}
+
+TEST_F(ConfiguredCapTest, AloneWithACapThatBorrowsNothingIsHeldBack) {
+  InterposerFixture f(capped_in(folder.path(), {500, true}), processor());
+  const cl_kernel kernel = f.make_kernel();
+  EXPECT_EQ(f.launch(kernel), CL_SUCCESS);
+  EXPECT_EQ(f.launch(kernel), CL_SUCCESS);
+  EXPECT_EQ(turn_figures().launches, 0U);
+  f.expect_each_item_ran(2);
+}
+
 }  // namespace
 }  // namespace cleave

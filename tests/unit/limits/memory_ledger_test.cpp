@@ -24,7 +24,7 @@ struct MemoryLedgerTest : testing::Test {
 
   std::unique_ptr<MemoryLedger> open(std::string_view tenant = "alice",
                                      const std::string& device = "device") {
-    return MemoryLedger::open(folder.path(), device, tenant, problem);
+    return MemoryLedger::open(folder.path(), device, tenant, problem, "GPU \x01");
   }
   std::string path() const { return folder.file(MemoryLedger::name_for("device")); }
 };
@@ -144,7 +144,7 @@ TEST_F(MemoryLedgerTest, ATruncatedFileLosesNothingOfTheirsThatBookAgain) {
 
 TEST_F(MemoryLedgerTest, GarbageOfOthersRefusesAtMost) {
   const auto ledger = open();
-  std::ofstream(path(), std::ios::binary | std::ios::in).seekp(16 + 112) << std::string(112 * 20, '\xff');
+  std::ofstream(path(), std::ios::binary | std::ios::in).seekp(80 + 112) << std::string(112 * 20, '\xff');
   EXPECT_EQ(ledger->book(1000, 1000), Answer::booked) << "entries that no living process has";
   EXPECT_EQ(ledger->book(1, 1000), Answer::beyond);
 }
@@ -165,14 +165,15 @@ TEST_F(MemoryLedgerTest, ReportsShowWhoHasHowMuch) {
   const auto ledger = open();
   static_cast<void>(ledger->book(700, 1000));
   ledger->release(200);
-  const auto reports = read_ledger(folder.path(), "device");
+  const auto reports = read_ledgers(folder.path());
   ASSERT_EQ(reports.size(), 1U);
+  EXPECT_EQ(reports[0].device, "GPU ?");
   EXPECT_EQ(reports[0].tenant, "alice");
   EXPECT_EQ(reports[0].pid, static_cast<std::uint32_t>(getpid()));
   EXPECT_EQ(reports[0].bytes, 500U);
   EXPECT_EQ(reports[0].peak, 700U);
   EXPECT_EQ(reports[0].limit, 1000U);
-  EXPECT_TRUE(read_ledger(folder.path(), "another").empty());
+  EXPECT_TRUE(read_ledgers(folder.file("another")).empty());
 }
 
 }  // namespace

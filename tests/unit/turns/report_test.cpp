@@ -2,6 +2,7 @@
 #include "turns/report.h"
 
 #include <algorithm>
+#include <array>
 #include <fcntl.h>
 #include <fstream>
 #include <iterator>
@@ -41,6 +42,58 @@ struct ReportTest : testing::Test {
   std::string name = SharedFile::name_for(options.identity);
   std::string file = folder.file(name);
 };
+
+TEST_F(ReportTest, TotalsOfATenantOutliveItsProcesses) {
+  options.tenant = "alice";
+  Options others = options;
+  others.tenant = "";
+  Member stays(options);
+  {
+    Member leaves(options);
+    Member stranger(others);
+    for (Member* const each : {&leaves, &stranger}) {
+      ASSERT_TRUE(each->turns.begin());
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      each->turns.end();
+    }
+  }
+  const auto killed = process_that_holds(options);
+  ASSERT_EQ(killed->next(), 'h');
+  killed->kill();
+  ASSERT_TRUE(stays.turns.begin()) << "which takes the killed one's turn";
+  stays.turns.end();
+  const DeviceReport report = read();
+  ASSERT_EQ(report.participants.size(), 1U);
+  EXPECT_EQ(report.participants[0].tenant, "alice");
+  ASSERT_EQ(report.tenants.size(), 2U);
+  const auto& alice = report.tenants[report.tenants[0].tenant == "alice" ? 0 : 1];
+  const auto& nobody = report.tenants[report.tenants[0].tenant == "alice" ? 1 : 0];
+  EXPECT_EQ(alice.tenant, "alice");
+  EXPECT_EQ(alice.processes, 3U);
+  EXPECT_EQ(alice.turns, 3U);
+  EXPECT_GE(alice.used, 2'000'000U);
+  EXPECT_EQ(nobody.tenant, "");
+  EXPECT_EQ(nobody.turns, 1U);
+  EXPECT_GE(nobody.used, 2'000'000U);
+}
+
+TEST_F(ReportTest, MoreTenantsThanThereIsRoomForCountAsOne) {
+  Header header;
+  std::array<Participant, 1> participants;
+  std::array<TenantTotals, 4> totals;
+  const View state{header, participants, totals};
+  Participant p;
+  p.used = 10;
+  for (int i = 0; i < 20; ++i) {
+    set_tenant(p, "tenant-" + std::to_string(i % 10));
+    add_to_totals(state, p);
+  }
+  EXPECT_EQ(header.tenants, 4U);
+  EXPECT_EQ(tenant_name(totals[0]), "tenant-0");
+  EXPECT_EQ(totals[0].used, 20U);
+  EXPECT_EQ(totals[3].tenant, 0U);
+  EXPECT_EQ(totals[3].used, 140U);
+}
 
 TEST_F(ReportTest, SaysWhoHoldsAndWhoWaits) {
   options.weight = 300;
