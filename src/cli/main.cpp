@@ -17,8 +17,10 @@
 #include "cli/layer/layer.h"
 #include "cli/option_checks.h"
 #include "cli/probe/probe.h"
+#include "cli/program_help.h"
 #include "cli/remote/remote.h"
 #include "cli/run/run.h"
+#include "cli/slurm/command_line.h"
 #include "cli/top/top.h"
 
 namespace cleave::cli {
@@ -28,24 +30,36 @@ constexpr int usage_error = 2;
 
 using Arguments = std::vector<std::string>;
 
-// The command line, split where the program of `cleave run` or `cleave doctor --run` begins; the rest is the program's.
+// The command line, split where the program of `cleave run`, `cleave doctor --run`, or of a part of `cleave slurm`, begins; the rest is the
+// program's.
 struct CommandLine {
   Arguments ours;
   Arguments program;
 };
 
-bool runs_program(const Arguments& arguments) {
-  if (arguments.empty()) return false;
-  return arguments[0] == "run" || (arguments[0] == "doctor" &&
-                                   std::find(arguments.begin(), arguments.end(), "--run") != arguments.end());
+// How many of the arguments name the subcommand that takes a program; null: none does.
+struct ProgramTaker {
+  const CLI::App* command = nullptr;
+  std::size_t words = 0;
+};
+
+ProgramTaker program_taker(const Arguments& arguments, const CLI::App& app) {
+  if (arguments.empty()) return {};
+  const std::string& name = arguments[0];
+  const bool examines =
+      name == "doctor" && std::find(arguments.begin(), arguments.end(), "--run") != arguments.end();
+  if (name == "run" || examines) return {app.get_subcommand(name), 1};
+  if (name != "slurm" || arguments.size() < 2) return {};
+  const auto named = app.get_subcommand(name)->get_subcommands(
+      [&](const CLI::App* each) { return each->get_name() == arguments[1]; });
+  return named.empty() ? ProgramTaker{} : ProgramTaker{named.front(), 2};
 }
 
-CommandLine split_at_program(const Arguments& arguments, const CLI::App& app) {
-  if (!runs_program(arguments)) return {arguments, {}};
-  const CLI::App& run = *app.get_subcommand(arguments[0]);
-  auto at = arguments.begin() + 1;
+CommandLine split_at_program(const Arguments& arguments, const ProgramTaker& taker) {
+  if (taker.command == nullptr) return {arguments, {}};
+  auto at = arguments.begin() + static_cast<std::ptrdiff_t>(taker.words);
   while (at != arguments.end() && *at != "--" && at->starts_with('-')) {
-    const CLI::Option* option = run.get_option_no_throw(*at);
+    const CLI::Option* option = taker.command->get_option_no_throw(*at);
     // An optional value is attached with "=".
     const bool takes_next = option != nullptr && option->get_items_expected_min() > 0;
     at += takes_next && at + 1 != arguments.end() ? 2 : 1;
@@ -53,14 +67,6 @@ CommandLine split_at_program(const Arguments& arguments, const CLI::App& app) {
   const bool has_mark = at != arguments.end() && *at == "--";
   return {{arguments.begin(), at}, {at + (has_mark ? 1 : 0), arguments.end()}};
 }
-
-// CLI11 does not know the program and its arguments, so they are added here.
-class RunHelp : public CLI::Formatter {
- public:
-  std::string make_usage(const CLI::App* /*app*/, std::string /*name*/) const override {
-    return "Usage: cleave run [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n";
-  }
-};
 
 CLI::Validator setting_check(const char* variable) {
   return {[variable](const std::string& value) { return check_setting(variable, value); }, ""};
@@ -82,7 +88,7 @@ std::string absolute(const std::string& path) { return std::filesystem::absolute
 
 void add_run(CLI::App& app, RunRequest& request) {
   CLI::App& run = *app.add_subcommand("run", "Run a program with its kernel launches split");
-  run.formatter(std::make_shared<RunHelp>());
+  run.formatter(std::make_shared<ProgramHelp>(std::string("run") + kProgramUsage));
   add_setting_option(run, request, "--vms", "CLEAVE_VMS", "N",
                      "Virtual machines that share the host, including this one");
   add_setting_option(run, request, "--alpha", "CLEAVE_ALPHA", "A", "Slices for each virtual machine");
@@ -215,8 +221,11 @@ void add_layer(CLI::App& app, LayerRequest& request) {
   const auto add = [&](const char* name, const char* description, LayerRequest::Action action) {
     CLI::App& command = *layer.add_subcommand(name, description);
     command.callback([&request, action] { request.action = action; });
-    const auto path = [&command](const char* option, std::filesystem::path& place, const char* text, const char* type) {
-      return command.add_option_function<std::string>(option, [&place](const std::string& given) { place = given; }, text)
+    const auto path = [&command](const char* option, std::filesystem::path& place, const char* text,
+                                 const char* type) {
+      return command
+          .add_option_function<std::string>(
+              option, [&place](const std::string& given) { place = given; }, text)
           ->type_name(type);
     };
     command.add_flag("--user", request.user, "For this user's sessions alone (environment.d); needs no root");
@@ -228,12 +237,13 @@ void add_layer(CLI::App& app, LayerRequest& request) {
                      "Only print what would be done; the default for users other than root without --user");
     command.add_flag("--apply", request.apply, "Make the changes even if the user is not root");
     if (action == LayerRequest::Action::install)
-      path("--library", request.library, "The layer to register, as seen by programs (default: this installation's)",
-           "FILE");
+      path("--library", request.library,
+           "The layer to register, as seen by programs (default: this installation's)", "FILE");
   };
   add("install", "Let loaders load Cleave into every program", LayerRequest::Action::install);
   add("uninstall", "Undo that", LayerRequest::Action::uninstall);
-  add("status", "Show whether it is registered, and whether the system's loader loads it", LayerRequest::Action::status);
+  add("status", "Show whether it is registered, and whether the system's loader loads it",
+      LayerRequest::Action::status);
 }
 
 void add_remote(CLI::App& app, std::vector<std::string>& addresses) {
@@ -314,6 +324,7 @@ int run_command_line(const Arguments& arguments) {
   LayerRequest to_load;
   ProbeRequest to_probe;
   std::vector<std::string> servers;
+  SlurmRequest to_slurm;
   add_run(app, to_run);
   bool doctor_runs = false;
   add_doctor(app, to_examine, doctor_runs);
@@ -322,9 +333,10 @@ int run_command_line(const Arguments& arguments) {
   add_layer(app, to_load);
   const CLI::App& bench_command = add_bench(app);
   add_remote(app, servers);
+  const CLI::App& slurm_command = add_slurm(app, to_slurm);
   add_probe(app, to_probe);
 
-  CommandLine line = split_at_program(arguments, app);
+  CommandLine line = split_at_program(arguments, program_taker(arguments, app));
   // CLI11 takes its arguments from the back.
   std::reverse(line.ours.begin(), line.ours.end());
   try {
@@ -345,6 +357,7 @@ int run_command_line(const Arguments& arguments) {
   if (app.got_subcommand("icd")) return icd(to_register);
   if (app.got_subcommand("layer")) return layer(to_load);
   if (app.got_subcommand("remote")) return remote_ls(servers);
+  if (app.got_subcommand("slurm")) return slurm(slurm_command, to_slurm, line.program);
   if (app.got_subcommand("bench")) return bench(bench_command.remaining());
   if (app.got_subcommand("probe")) return probe(to_probe);
   if (!app.got_subcommand("run")) {
@@ -353,7 +366,7 @@ int run_command_line(const Arguments& arguments) {
   }
   to_run.command = std::move(line.program);
   if (!to_run.command.empty()) return run(to_run);
-  std::fputs("cleave: no program given: cleave run [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n", stderr);
+  report_no_program("run");
   return usage_error;
 }
 

@@ -95,6 +95,10 @@ int open_or_create(int folder, const std::string& name) {
   return -1;
 }
 
+int open_registry(const std::string& folder) {
+  return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
 }  // namespace
 
 Ns monotonic_now() {
@@ -111,13 +115,7 @@ std::string SharedFile::name_for(const std::string& identity) {
   return name.data();
 }
 
-std::shared_ptr<SharedFile> SharedFile::open(const std::string& folder, const std::string& identity,
-                                             std::string& problem) {
-  if (mkdir(folder.c_str(), 0755) == 0) static_cast<void>(chmod(folder.c_str(), 01777));
-  const base::FileDescriptor registry(
-      ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  const std::string path = folder + '/' + name_for(identity);
-  const int fd = registry.is_open() ? open_or_create(registry.get(), name_for(identity)) : -1;
+std::shared_ptr<SharedFile> SharedFile::adopt(int fd, const std::string& path, std::string& problem) {
   if (fd < 0) {
     problem = "cannot open " + path + ": " + std::strerror(errno);
     return nullptr;
@@ -128,6 +126,22 @@ std::shared_ptr<SharedFile> SharedFile::open(const std::string& folder, const st
     return nullptr;
   }
   return file;
+}
+
+std::shared_ptr<SharedFile> SharedFile::open(const std::string& folder, const std::string& identity,
+                                             std::string& problem) {
+  if (mkdir(folder.c_str(), 0755) == 0) static_cast<void>(chmod(folder.c_str(), 01777));
+  const base::FileDescriptor registry(open_registry(folder));
+  const std::string name = name_for(identity);
+  return adopt(registry.is_open() ? open_or_create(registry.get(), name) : -1, folder + '/' + name, problem);
+}
+
+std::shared_ptr<SharedFile> SharedFile::open_file(const std::string& folder, const std::string& name,
+                                                  std::string& problem) {
+  const base::FileDescriptor registry(open_registry(folder));
+  constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  return adopt(registry.is_open() ? openat(registry.get(), name.c_str(), kFlags) : -1, folder + '/' + name,
+               problem);
 }
 
 SharedFile::~SharedFile() {

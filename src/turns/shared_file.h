@@ -51,6 +51,9 @@ class SharedFile final : public Liveness {
   static std::shared_ptr<SharedFile> open(const std::string& folder, const std::string& identity,
                                           std::string& problem);
   static std::string name_for(const std::string& identity);
+  // The same by the file's name, which must exist.
+  static std::shared_ptr<SharedFile> open_file(const std::string& folder, const std::string& name,
+                                               std::string& problem);
   ~SharedFile() override;
 
   // A slot that no living process uses, which is now this one's. kNobody if there is none.
@@ -88,6 +91,7 @@ class SharedFile final : public Liveness {
 
  private:
   explicit SharedFile(int fd) { file_.open(fd); }
+  static std::shared_ptr<SharedFile> adopt(int fd, const std::string& path, std::string& problem);
   bool map();
   bool begin_update();
   bool commit();

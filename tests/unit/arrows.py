@@ -29,8 +29,9 @@ MAY_INCLUDE = {
     "remote/server": {"src/base", "remote/server/sandbox", "src/daemon", "src/interpose", "src/opencl", "remote/protocol", "remote/transport", "include/cleave"},
     "icd": {"src/base", "src/interpose", "src/opencl", "src/objects", "include/cleave"},
     "monitor": {"include/cleave", "src/base", "src/daemon"},
+    "slurm": {"src/base", "src/turns"},
 }
-NO_OPENCL = ("src/daemon", "src/plan", "src/kernels", "src/neighbours", "src/learn", "src/turns", "src/limits", "src/observe", "monitor", "remote/protocol", "remote/transport")
+NO_OPENCL = ("src/daemon", "src/plan", "src/kernels", "src/neighbours", "src/learn", "src/turns", "src/limits", "src/observe", "monitor", "slurm", "remote/protocol", "remote/transport")
 
 
 def folder_of(path, root):
@@ -46,7 +47,7 @@ def target_of(include, source, root):
 
 
 def sources_of(root):
-    tops = ("include", "src", "remote", "icd", "monitor")
+    tops = ("include", "src", "remote", "icd", "monitor", "slurm")
     return sorted(path for top in tops for path in (root / top).rglob("*") if path.suffix in (".h", ".cpp"))
 
 

@@ -1,6 +1,6 @@
+#include "base/search_list.h"
 #include "cli/doctor/doctor.h"
 #include "cli/remote/remote.h"
-#include "cli/system/search_list.h"
 
 namespace cleave::cli {
 
@@ -8,7 +8,7 @@ void report_servers(const DoctorRequest& request, const std::vector<Record>& rec
   const Record* const setting = find_setting(records, "remote.servers");
   if (setting == nullptr || (*setting)[2].empty()) return;
   report.section("Servers");
-  for (const std::string& address : split((*setting)[2], ",")) {
+  for (const std::string& address : base::split((*setting)[2], ",")) {
     const ServerStatus server = query_server(address, request.timeout);
     if (server.problem.empty()) {
       report.ok(address + " " + server.response);

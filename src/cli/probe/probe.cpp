@@ -9,10 +9,10 @@
 
 #include <sys/resource.h>
 
+#include "base/search_list.h"
 #include "cleave/cleave.h"
 #include "cli/probe/opencl_library.h"
 #include "cli/system/installation.h"
-#include "cli/system/search_list.h"
 
 namespace cleave::cli {
 namespace {
@@ -45,19 +45,19 @@ std::string text_of(clGetCleaveInfo_fn info, cl_cleave_info name) {
 }
 
 void write_settings(const RecordWriter& writer, clGetCleaveInfo_fn info) {
-  for (const std::string& line : split(text_of(info, CL_CLEAVE_SETTINGS), "\n")) {
+  for (const std::string& line : base::split(text_of(info, CL_CLEAVE_SETTINGS), "\n")) {
     Record record = {"setting"};
-    for (const std::string& field : split(line, "\t")) record.push_back(field);
+    for (const std::string& field : base::split(line, "\t")) record.push_back(field);
     if (record.size() > 1) writer.write(record);
   }
-  for (const std::string& line : split(text_of(info, CL_CLEAVE_PROBLEMS), "\n")) {
+  for (const std::string& line : base::split(text_of(info, CL_CLEAVE_PROBLEMS), "\n")) {
     if (!line.empty()) writer.write({"problem", line});
   }
 }
 
 std::vector<Record> neighbours(clGetCleaveInfo_fn info) {
   std::vector<Record> records;
-  for (const std::string& line : split(text_of(info, CL_CLEAVE_NEIGHBOURS), "\n")) {
+  for (const std::string& line : base::split(text_of(info, CL_CLEAVE_NEIGHBOURS), "\n")) {
     Record record = {"neighbour"};
     for (std::string_view rest = line; !line.empty();) {  // empty fields are kept
       const std::size_t tab = rest.find('\t');

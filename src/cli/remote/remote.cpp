@@ -4,8 +4,8 @@
 #include <cstdlib>
 
 #include "base/format.h"
+#include "base/search_list.h"
 #include "cli/probe/child_process.h"
-#include "cli/system/search_list.h"
 
 namespace cleave::cli {
 namespace {
@@ -57,7 +57,7 @@ ServerStatus query_server(const std::string& address, std::chrono::milliseconds 
 int remote_ls(const std::vector<std::string>& addresses) {
   std::vector<std::string> servers = addresses;
   const char* const named = std::getenv("CLEAVE_REMOTE");
-  if (servers.empty() && named != nullptr) servers = split(named, ",");
+  if (servers.empty() && named != nullptr) servers = base::split(named, ",");
   if (servers.empty()) {
     std::fputs("cleave: no server named: cleave remote ls ADDRESS..., or set CLEAVE_REMOTE\n", stderr);
     return 2;

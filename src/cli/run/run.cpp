@@ -6,8 +6,8 @@
 #include <cstring>
 #include <unistd.h>
 
+#include "base/search_list.h"
 #include "cli/system/installation.h"
-#include "cli/system/search_list.h"
 
 namespace cleave::cli {
 namespace {
@@ -20,29 +20,29 @@ std::string environment(const char* name) {
 void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
 
 void preload(const Installation& cleave) {
-  const SearchList others = split(environment("LD_PRELOAD"), " :");
-  set("LD_PRELOAD", join(put_first({cleave.drop_in, cleave.stub}, others), ':'));
+  const base::SearchList others = base::split(environment("LD_PRELOAD"), " :");
+  set("LD_PRELOAD", base::join(base::put_first({cleave.drop_in, cleave.stub}, others), ':'));
 }
 
 void prepend_library_path(const Installation& cleave) {
-  const SearchList others = split(environment("LD_LIBRARY_PATH"), ":;");
-  set("LD_LIBRARY_PATH", join(put_first({cleave.drop_in_folder}, others), ':'));
+  const base::SearchList others = base::split(environment("LD_LIBRARY_PATH"), ":;");
+  set("LD_LIBRARY_PATH", base::join(base::put_first({cleave.drop_in_folder}, others), ':'));
 }
 
 // The layers that the user wants. ocl-icd 2.3.1 truncates OPENCL_LAYERS in place at the first colon while it loads the layers,
 // so children of an OpenCL program inherit only the first one; CLEAVE_LAYERS keeps them all.
-SearchList wanted_layers() {
+base::SearchList wanted_layers() {
   const std::string layers = environment("OPENCL_LAYERS");
   const std::string remembered = environment("CLEAVE_LAYERS");
   const bool was_truncated = !layers.empty() && remembered.starts_with(layers + ':');
-  return split(was_truncated ? remembered : layers, ":");
+  return base::split(was_truncated ? remembered : layers, ":");
 }
 
 void add_layer(const Installation& cleave) {
-  const SearchList layers = put_first({cleave.layer}, wanted_layers());
-  set("OPENCL_LAYERS", join(layers, ':'));
+  const base::SearchList layers = base::put_first({cleave.layer}, wanted_layers());
+  set("OPENCL_LAYERS", base::join(layers, ':'));
   if (layers.size() > 1) {
-    set("CLEAVE_LAYERS", join(layers, ':'));
+    set("CLEAVE_LAYERS", base::join(layers, ':'));
   } else {
     ::unsetenv("CLEAVE_LAYERS");
   }

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
-#include "cli/system/search_list.h"
+#include "base/search_list.h"
 
 namespace cleave::cli {
 namespace {
@@ -35,7 +35,7 @@ ProgramLookup find_program(const std::string& name) {
   if (name.find('/') != std::string::npos) return look_up_path(name);
   const char* path = std::getenv("PATH");
   ProgramLookup result = {{}, "is not in PATH"};
-  for (const std::string& folder : split(path != nullptr ? path : "/bin:/usr/bin", ":")) {
+  for (const std::string& folder : base::split(path != nullptr ? path : "/bin:/usr/bin", ":")) {
     // An empty entry is the current folder.
     ProgramLookup found = look_up_path(fs::path(folder.empty() ? "." : folder) / name);
     if (found.file) return found;
@@ -53,8 +53,8 @@ std::optional<std::string> interpreter_of(const fs::path& file) {
   if (!line.starts_with("#!")) return std::nullopt;
   line = line.substr(2, line.find('\n') - 2);
 
-  SearchList words;
-  for (const std::string& word : split(line, " \t\r")) {
+  base::SearchList words;
+  for (const std::string& word : base::split(line, " \t\r")) {
     if (!word.empty()) words.push_back(word);
   }
   if (words.empty()) return "";

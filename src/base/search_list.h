@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cleave::cli {
+namespace cleave::base {
 
 using SearchList = std::vector<std::string>;
 
@@ -18,4 +18,4 @@ std::string join(const SearchList& list, char separator);
 // `first`, followed by those entries of `rest` that are not in `first`. Idempotent.
 SearchList put_first(SearchList first, const SearchList& rest);
 
-}  // namespace cleave::cli
+}  // namespace cleave::base

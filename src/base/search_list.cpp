@@ -1,9 +1,9 @@
-#include "cli/system/search_list.h"
+#include "base/search_list.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace cleave::cli {
+namespace cleave::base {
 
 SearchList split(std::string_view text, std::string_view separators) {
   SearchList list;
@@ -35,4 +35,4 @@ SearchList put_first(SearchList first, const SearchList& rest) {
   return list;
 }
 
-}  // namespace cleave::cli
+}  // namespace cleave::base
