@@ -1,14 +1,19 @@
 // The work of `cleave bench remote`, on one platform: calls, launches, transfers, products, each in seconds.
-// Prints one line of JSON, with the names of the platform and device. Sockets are measured in the same run, as the baseline.
+// Prints one line of JSON, with the names of the platform and device, the file of the driver that they are of, and whether a
+// Cleave is in between: what the loader offers depends on the environment. Sockets are measured in the same run, as the
+// baseline.
 //
-//   cleave_remote_work PLATFORM [--quick]      PLATFORM: part of the platform's name
+//   cleave_remote_work PLATFORM [--quick | --identify]      PLATFORM: part of the platform's name
+//
+// --identify: only say which platform that is.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <dlfcn.h>
 #include <string>
 #include <vector>
 
+#include "cleave/cleave.h"
 #include "socket.h"
 #include "tests/kit/linked.h"
 #include "tests/kit/timing.h"
@@ -75,6 +80,18 @@ struct Device {
   }
 };
 
+// The file of the driver behind a platform: loaders need the first word of each handle to be the driver's own table.
+std::string driver_of(cl_platform_id platform) {
+  const auto* const* const table = *reinterpret_cast<void** const*>(platform);
+  Dl_info found{};
+  const bool known = table != nullptr && dladdr(table[0], &found) != 0 && found.dli_fname != nullptr;
+  return known ? found.dli_fname : "";
+}
+
+bool is_under_cleave(cl_platform_id platform) {
+  return cl.clGetExtensionFunctionAddressForPlatform(platform, CL_CLEAVE_GET_INFO_NAME) != nullptr;
+}
+
 Device begin(const std::string& platform_name, Figures& figures) {
   Device device;
   figures.add("start", duration_of([&] {
@@ -89,6 +106,8 @@ Device begin(const std::string& platform_name, Figures& figures) {
   const auto platform = cl.info<cl_platform_id>(device.id, CL_DEVICE_PLATFORM);
   figures.add("platform", cl.text(platform, CL_PLATFORM_VERSION));
   figures.add("device", cl.text(device.id, CL_DEVICE_NAME));
+  figures.add("driver", driver_of(platform));
+  figures.add("under Cleave", std::string(is_under_cleave(platform) ? "yes" : "no"));
   device.program = cl.build(device.context, kSource);
   return device;
 }
@@ -189,17 +208,20 @@ void measure_sockets(unsigned repeats, Figures& figures) {
 
 int main(int count, char** arguments) {
   if (count < 2) {
-    std::fprintf(stderr, "usage: %s PLATFORM [--quick]\n", arguments[0]);
+    std::fprintf(stderr, "usage: %s PLATFORM [--quick | --identify]\n", arguments[0]);
     return 2;
   }
-  const bool quick = count > 2 && std::strcmp(arguments[2], "--quick") == 0;
-  const unsigned repeats = quick ? 200 : 2000;
+  const std::string option = count > 2 ? arguments[2] : "";
+  const unsigned repeats = option == "--quick" ? 200 : 2000;
+  const bool measures = option != "--identify";
   Figures figures;
-  measure_sockets(repeats, figures);
+  if (measures) measure_sockets(repeats, figures);
   const Device device = begin(arguments[1], figures);
-  measure_launches(device, repeats, figures);
-  measure_transfers(device, repeats, figures);
-  measure_products(device, figures);
+  if (measures) {
+    measure_launches(device, repeats, figures);
+    measure_transfers(device, repeats, figures);
+    measure_products(device, figures);
+  }
   figures.print();
   return 0;
 }

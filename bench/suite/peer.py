@@ -26,7 +26,7 @@ class Peer:
         self.runs, self.failures = [], []
 
     def turn(self, work):
-        """`work` measures with the options that it gets, which are those of `programs.run`."""
+        """`work` measures with the options that it gets, which are those of `programs.run`, and checks what it has measured."""
         if len(self.failures) == MAX_FAILURES:
             return
         try:
@@ -38,10 +38,10 @@ class Peer:
             print(f"  PoCL-Remote: {why}", file=sys.stderr, flush=True)
 
     def settings(self, folder, port):
-        """The environment with the daemon's first device alone."""
+        """The environment with the daemon's first device alone, whatever drivers and layers the suite's names."""
         (folder / "vendors").mkdir()
         (folder / "vendors" / "peer.icd").write_text(f"{driver(self.folder)}\n")
-        return {"OCL_ICD_VENDORS": str(folder / "vendors"), "POCL_DEVICES": "remote",
+        return {"OCL_ICD_VENDORS": str(folder / "vendors"), "OCL_ICD_FILENAMES": "", "OPENCL_LAYERS": "", "POCL_DEVICES": "remote",
                 "POCL_REMOTE0_PARAMETERS": f"127.0.0.1:{port}/0", "POCL_CACHE_DIR": str(folder / "cache")}
 
     def summary(self):
@@ -51,6 +51,17 @@ class Peer:
             return f"PoCL-Remote: - ({failed})"
         version = self.runs[0]["platform"]
         return f"PoCL-Remote over TCP: {version}; {len(self.runs)} runs" + (f", others failed: {failed}" if failed else "")
+
+
+    def check(self, run, native):
+        """Whether the run was on the daemon's device: of this driver, and called as the native one is."""
+        used, own = pathlib.Path(run["driver"]), driver(self.folder)
+        if not used.exists() or not own.samefile(used):
+            raise Unmeasured(f"{run['platform']} is of {used}, not of {own}: look at the loader's environment (OCL_ICD_*)")
+        if run["under Cleave"] == "yes":
+            raise Unmeasured("a Cleave was in between: look at LD_PRELOAD, LD_LIBRARY_PATH and OPENCL_LAYERS")
+        if run["device"] != native["device"]:
+            raise Unmeasured(f"pocld's first device is {run['device']}, not {native['device']}")
 
 
 def find(folder):

@@ -1,7 +1,8 @@
 """The suite `remote`: what it costs to use the devices of a server on this machine, over TCP and over a unix socket.
 
 The same program runs natively, with the server's devices and with those of PoCL-Remote, the peer, where that is installed; in
-turns. Plain sockets are measured within each run, and what is asked for is reckoned from what they carry.
+turns. Plain sockets are measured within each run, and what is asked for is reckoned from what they carry. Each run says which
+driver it had, and the suite ends if that was not the column's: the environment may name drivers that a loader puts first.
 """
 
 import contextlib
@@ -62,9 +63,9 @@ def free_port():
 
 
 def work(given, platform, settings, limit=600, **options):
-    """The times of the work, in microseconds."""
-    status, output = programs.run("cleave_remote_work", platform, *(["--quick"] if given.quick else []), settings=settings,
-                                  limit=limit, **options)
+    """The times of the work, in microseconds, and what platform it was on."""
+    extra = ["--quick"] if given.quick else []
+    status, output = programs.run("cleave_remote_work", platform, *extra, settings=settings, limit=limit, **options)
     if status != 0:
         raise Unmeasured(f"cleave_remote_work: exit status {status}")
     return json.loads(output)
@@ -73,20 +74,42 @@ def work(given, platform, settings, limit=600, **options):
 def nothing_but(address):
     """The environment of a program whose only devices are that server's."""
     return {"LD_PRELOAD": str(programs.library()), "CLEAVE_REMOTE": address, "CLEAVE_REMOTE_REQUIRED": "true",
-            "OCL_ICD_VENDORS": os.devnull, "OCL_ICD_FILENAMES": ""}
+            "OCL_ICD_VENDORS": os.devnull, "OCL_ICD_FILENAMES": "", "OPENCL_LAYERS": ""}
 
 
-def figures(given, address=None):
-    settings = {} if address is None else nothing_but(address)
-    return work(given, given.platform, settings)
+def check_native(run):
+    """A server's devices, or launches that Cleave splits, are no baseline."""
+    if pathlib.Path(run["driver"]).name.startswith("libcleave-"):
+        raise Unmeasured(f"the native platform, {run['platform']}, is of {run['driver']}: look at the loader's environment (OCL_ICD_*)")
+    if run["under Cleave"] == "yes":
+        raise Unmeasured("natively a Cleave was in between: look at LD_PRELOAD, LD_LIBRARY_PATH and OPENCL_LAYERS")
 
 
-def peer_figures(given, native):
+def check_remote(run, native):
+    if pathlib.Path(run["driver"]).name != "libcleave-remote.so":
+        raise Unmeasured(f"the server's platform, {run['platform']}, is of {run['driver'] or 'an unknown driver'}, "
+                         "not of libcleave-remote.so: look at the loader's environment (OCL_ICD_*)")
+    if run["device"] != native["device"]:
+        raise Unmeasured(f"the server's device is {run['device']}, not {native['device']}: name one with --platform")
+
+
+def native_figures(given):
+    run = work(given, given.platform, {})
+    check_native(run)
+    return run
+
+
+def remote_figures(given, address, native):
+    run = work(given, given.platform, nothing_but(address))
+    check_remote(run, native)
+    return run
+
+
+def peer_figures(given, beside, native):
     """For the peer's turn. It has its daemon's first device, whatever platform is asked for."""
     def measured(**options):
         run = work(given, "", **options)
-        if run["device"] != native["device"]:
-            raise Unmeasured(f"pocld's first device is {run['device']}, not {native['device']}")
+        beside.check(run, native)
         return run
     return measured
 
@@ -163,11 +186,11 @@ def measure(given):
         addresses = {"tcp": f"tcp:127.0.0.1:{free_port()}", "unix": f"unix:{pathlib.Path(folder) / 'server'}"}
         with server(addresses["tcp"]), server(addresses["unix"]):
             for _ in range(1 if given.quick else 5):
-                native.append(figures(given))
+                native.append(native_figures(given))
                 for kind, address in addresses.items():
-                    remote[kind].append(figures(given, address))
+                    remote[kind].append(remote_figures(given, address, native[-1]))
                 if beside:
-                    beside.turn(peer_figures(given, native[-1]))
+                    beside.turn(peer_figures(given, beside, native[-1]))
     found = Results("remote", machine(given.platform or "the first platform", programs.library()),
                     peer=beside.summary() if beside else "")
     for kind, runs in remote.items():

@@ -4,15 +4,10 @@
 // Thread-safe as OpenCL demands of each function.
 #pragma once
 
-#include <bit>
-
 #include "base/opencl.h"
 #include "objects/object.h"
 #include "opencl/function_traits.h"
 #include "remote/client/objects/client.h"
-
-static_assert(std::endian::native == std::endian::little,
-              "the protocol is little-endian, and answers are not converted");
 
 namespace cleave::remote::client {
 

@@ -2,6 +2,7 @@
 #include "remote/client/link/connection.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <csignal>
 #include <fstream>
@@ -37,6 +38,10 @@ constexpr std::uint64_t kSupportedFeatures = bit(Feature::pipes) | bit(Feature::
                                              bit(Feature::end_answers) |
                                              (sizeof(void*) == sizeof(std::uint64_t) ? bit(Feature::svm) : 0);
 constexpr std::uint64_t kSharedMemoryFeatures = bit(Feature::shared_memory) | bit(Feature::shared_ring);
+// Messages are converted, the results of queries within them are not: a connection to a server ends in the handshake where they
+// would have to be (docs/decisions/0016-little-endian-clients.md).
+constexpr bool kIsBigEndian = std::endian::native == std::endian::big;
+constexpr auto kByteOrder = kIsBigEndian ? wire::ByteOrder::big : wire::ByteOrder::little;
 // Shared memory that has been unused for this long is given back to the system.
 constexpr milliseconds kTrimAfter{5000};
 
@@ -119,8 +124,8 @@ bool Connection::handshake(const base::RemoteSettings& settings, bool query, Tim
   const auto token_text = builder.CreateString(token);
   const auto name = builder.CreateString(program_name());
   const std::uint64_t features = kSupportedFeatures | (shared_ == nullptr ? 0 : kSharedMemoryFeatures);
-  builder.Finish(wire::CreateHello(builder, kVersion, kOldestVersion, features, wire::ByteOrder::little,
-                                   token_text, name, static_cast<std::uint32_t>(heartbeat_.count()), query));
+  builder.Finish(wire::CreateHello(builder, kVersion, kOldestVersion, features, kByteOrder, token_text, name,
+                                   static_cast<std::uint32_t>(heartbeat_.count()), query));
   const auto begin = steady_clock::now();
   const std::span message(reinterpret_cast<const std::byte*>(builder.GetBufferPointer()), builder.GetSize());
   if (!send_hello(message)) return problem = "the connection was closed", false;
@@ -152,6 +157,7 @@ bool Connection::accept_welcome(const FrameHeader& header, std::string& problem)
     problem = "the server refused: " + printable(welcome_->text() == nullptr ? "" : welcome_->text()->str());
     return false;
   }
+  if (kIsBigEndian) return problem = "clients on big-endian machines are not supported", false;
   if (welcome_->version() < kOldestVersion || welcome_->version() > kVersion)
     return problem = "the server uses another version of the protocol", false;
   if (welcome_->window_commands() == 0 || welcome_->window_bytes() == 0)

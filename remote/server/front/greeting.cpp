@@ -27,7 +27,10 @@ RefusalDetails check_hello(const wire::Hello& hello, bool is_known) {
   if (hello.oldest() > kVersion || hello.version() < kOldestVersion)
     return {wire::Refusal::version, "no common protocol version"};
   if (!is_known) return {wire::Refusal::token, "the token is wrong or missing"};
-  if (hello.byte_order() != ours) return {wire::Refusal::byte_order, "different byte order"};
+  if (hello.byte_order() != ours) {
+    const std::string theirs = hello.byte_order() == wire::ByteOrder::big ? "big" : "little";
+    return {wire::Refusal::byte_order, "the client's machine is " + theirs + "-endian, and this one is not"};
+  }
   return {};
 }
 

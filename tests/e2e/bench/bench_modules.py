@@ -1,10 +1,12 @@
 """The modules of bench/suite, and where its programs are."""
 
+import os
 import sys
 
 from support.options import CLEAVE, OPTIONS
 
 PROGRAMS = CLEAVE.parent.parent / "bench"
+os.environ["CLEAVE_BENCH"] = str(PROGRAMS)
 sys.path.insert(0, str(OPTIONS.suite))
 
 import clients

@@ -2,13 +2,16 @@
 
 import contextlib
 import io
+import json
 import pathlib
+import shutil
 import socket
+import tempfile
 import unittest
 
-from bench_modules import peer, remote, results
-from support.options import main
-from support.processes import FolderTest
+from bench_modules import PROGRAMS, peer, remote, results
+from support.options import DROP_IN, LAYER, main
+from support.processes import FolderTest, clean_environment, run
 
 Results, Unmeasured = results.Results, results.Unmeasured
 
@@ -139,13 +142,71 @@ class Runs(FolderTest):
         self.take(one, self.fail)
         self.assertEqual(one.failures, [f"no libpocl.so is in {self.folder}"])
 
-    def test_device_other_than_the_native_one_is_refused(self):
-        measured = remote.peer_figures(None, run_of(1, device="another"))
+    def peer_run(self, **changes):
+        """What the peer's turn is refused with, after a run of its own driver but for these changes; None: it counts."""
+        one = self.install(self.LISTENS)
         known = remote.work
         self.addCleanup(setattr, remote, "work", known)
-        remote.work = lambda *_, **__: run_of(30)
-        with self.assertRaisesRegex(Unmeasured, "first device is a device, not another"):
-            measured(settings={})
+        run = run_of(30) | {"driver": str(self.folder / "lib" / "libpocl.so.2"), "under Cleave": "no"} | changes
+        remote.work = lambda *_, **__: run
+        self.take(one, remote.peer_figures(None, one, run_of(1)))
+        return one.failures[0] if one.failures else None
+
+    def test_run_on_the_daemons_device_counts(self):
+        self.assertIsNone(self.peer_run())
+
+    def test_device_other_than_the_native_one_is_refused(self):
+        self.assertEqual(self.peer_run(device="another"), "pocld's first device is another, not a device")
+
+    def test_run_of_another_driver_is_refused(self):
+        another = self.folder / "another.so"
+        another.touch()
+        for other in (another, "/nonexistent.so", ""):
+            with self.subTest(other):
+                self.assertIn(f"not of {self.folder}/lib/libpocl.so.2: look at the loader's environment",
+                              self.peer_run(driver=str(other)))
+                shutil.rmtree(self.folder / "bin")
+                shutil.rmtree(self.folder / "lib")
+
+    def test_peer_under_cleave_is_refused(self):
+        self.assertIn("a Cleave was in between", self.peer_run(**{"under Cleave": "yes"}))
+
+    def test_suites_environment_does_not_reach_the_peer(self):
+        one = self.install(self.LISTENS)
+        settings = one.settings(self.folder, 1)
+        self.assertEqual((settings["OCL_ICD_FILENAMES"], settings["OPENCL_LAYERS"]), ("", ""))
+
+
+class Columns(unittest.TestCase):
+    """On the real loader, PoCL and a server: the program says whose platform it had, and another column's is refused."""
+
+    def identify(self, **variables):
+        done = run(PROGRAMS / "cleave_remote_work", "Portable", "--identify", environment=clean_environment(
+            CLEAVE_CONFIG="/dev/null", CLEAVE_TOP="false", **variables))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_column_of_another_platform_is_refused(self):
+        native = self.identify()
+        self.assertRegex(native["driver"], r"/libpocl\.so")
+        remote.check_native(native)
+        with self.assertRaisesRegex(Unmeasured, "the server's platform, .*, is of .*libpocl"):
+            remote.check_remote(native, native)
+        with tempfile.TemporaryDirectory() as folder:
+            address = f"unix:{folder}/server"
+            with remote.server(address):
+                served = self.identify(**remote.nothing_but(address))
+        self.assertRegex(served["driver"], r"/libcleave-remote\.so$")
+        remote.check_remote(served, native)
+        with self.assertRaisesRegex(Unmeasured, "the native platform, .*, is of .*libcleave-remote"):
+            remote.check_native(served)
+        with self.assertRaisesRegex(Unmeasured, "the server's device is .*, not another"):
+            remote.check_remote(served, native | {"device": "another"})
+
+    def test_native_column_under_cleave_is_refused(self):
+        for variables in ({"LD_PRELOAD": DROP_IN}, {"OPENCL_LAYERS": LAYER}):
+            with self.assertRaisesRegex(Unmeasured, "natively a Cleave was in between"):
+                remote.check_native(self.identify(**variables))
 
 
 if __name__ == "__main__":

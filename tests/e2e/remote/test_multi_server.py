@@ -3,6 +3,7 @@ still works."""
 
 import subprocess
 
+from support.emulation import as_client
 from support.options import OPTIONS, main
 from support.remote import RemoteTest
 
@@ -71,8 +72,9 @@ class MultiServer(RemoteTest):
 
     def test_losing_one_server_leaves_the_other_usable(self):
         environment = self.client_environment(self.addresses("tcp", "tcp"), CLEAVE_REMOTE_TIMEOUT=3)
-        with subprocess.Popen([OPTIONS.programs / "server_loss"], env=environment, stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+        command, environment = as_client([OPTIONS.programs / "server_loss"], environment)
+        with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as program:
             self.addCleanup(program.kill)
             self.assertEqual(program.stdout.readline(), "kill the first server\n")
             self.servers[0].kill()

@@ -10,6 +10,7 @@ import unittest
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from support.emulation import as_client
 from support.options import CLEAVE, DROP_IN, FOLDER, LAYER, OPTIONS, VENDOR
 from support.processes import clean_environment, require_installed, run
 
@@ -138,7 +139,7 @@ class ProgramTest(unittest.TestCase):
         environment = self.environment(**({"CLEAVE_STATS": stats / "%p.json"} | variables | settings))
         if method != "native":
             environment = self.with_vendor_below(environment)
-        full = [str(word) for word in (*prefix, *options, *(["--"] if prefix else []), *command)]
+        full, environment = as_client((*prefix, *options, *(["--"] if prefix else []), *command), environment)
         try:
             done = run(*full, environment=environment, timeout=RUN_TIMEOUT)
         except subprocess.TimeoutExpired as hung:

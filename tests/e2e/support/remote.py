@@ -10,7 +10,8 @@ import time
 import urllib.request
 from pathlib import Path
 
-from support.options import OPTIONS, REMOTE_CLIENT, SERVERD
+from support.emulation import CLIENT_LIBRARY, as_client
+from support.options import OPTIONS, SERVERD
 from support.processes import TIMEOUT, command_line, processes_of_session, run, wait_until
 from support.programs import ProgramTest, stop_process
 
@@ -128,8 +129,9 @@ class ScriptedClient:
     """A client that executes commands, one line each (scripted_client.cpp)."""
 
     def __init__(self, environment):
-        self.process = subprocess.Popen([OPTIONS.programs / "scripted_client"], env=environment, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        command, environment = as_client([OPTIONS.programs / "scripted_client"], environment)
+        self.process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
 
     def send(self, command):
         self.process.stdin.write(command + "\n")
@@ -162,7 +164,7 @@ class RemoteTest(ProgramTest):
     def setUpClass(cls):
         super().setUpClass()
         cls.remote_icd = cls.folder / "remote.icd"
-        cls.remote_icd.write_text(f"{REMOTE_CLIENT}\n")
+        cls.remote_icd.write_text(f"{CLIENT_LIBRARY}\n")
         cls.no_drivers = f"{cls.folder / 'no-drivers'}/"
         Path(cls.no_drivers).mkdir()
 
@@ -188,16 +190,16 @@ class RemoteTest(ProgramTest):
 
     def start_program(self, program, *arguments, environment, prefix=()):
         """One of the group's programs, whose output is read at its end."""
-        process = subprocess.Popen([str(word) for word in (*prefix, OPTIONS.programs / program, *arguments)],
-                                   env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        command, environment = as_client((*prefix, OPTIONS.programs / program, *arguments), environment)
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
         return process
 
     def run_client(self, environment, program="scripted_client", *arguments):
         """Runs one of the group's programs to its end, without input."""
-        return run(OPTIONS.programs / program, *arguments, environment=environment, timeout=HANG_TIMEOUT,
-                   stdin=subprocess.DEVNULL)
+        command, environment = as_client((OPTIONS.programs / program, *arguments), environment)
+        return run(*command, environment=environment, timeout=HANG_TIMEOUT, stdin=subprocess.DEVNULL)
 
     def run_remotely(self, method, addresses, *command, **settings):
         """By one of the LOAD_METHODS; `native`: only the remote driver is loaded."""
