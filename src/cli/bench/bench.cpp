@@ -11,7 +11,7 @@
 
 #include "cli/probe/child_process.h"
 #include "cli/system/installation.h"
-#include "cli/system/search_list.h"
+#include "base/search_list.h"
 
 namespace cleave::cli {
 namespace {
@@ -34,7 +34,7 @@ fs::path find_suite(const Installation& cleave) {
 std::vector<std::string> pythons() {
   std::vector<std::string> found;
   const char* const path = std::getenv("PATH");
-  SearchList folders = split(path != nullptr ? path : "", ":");
+  base::SearchList folders = base::split(path != nullptr ? path : "", ":");
   folders.emplace_back("/usr/bin");
   for (const std::string& folder : folders) {
     const std::string file = (folder.empty() ? "." : folder) + "/python3";
