@@ -5,7 +5,9 @@
 //   sharer overlap WAVES STEPS MS               launches one without an event, computes for MS, then waits for it
 //   sharer client KIND STEPS SECONDS            asks about every 10 ms for a little work; KIND: see kKinds
 //   sharer timed WAVES STEPS                    like a job, and says what each launch took by event profiling
-//   sharer allocations                          what it takes to create a small buffer, and one beyond the device's memory
+//   sharer allocations [BYTES]                  what it takes to create a small buffer, and one of so many bytes, which must be refused;
+//                                               else one beyond the device's memory
+//   sharer holds BYTES                          has a buffer of so many, and does nothing more
 //   sharer idle                                 has launched once, and does nothing more
 //   sharer launches                             what launches of the smallest kernel cost
 //
@@ -121,6 +123,7 @@ class Device {
                                cl.profiled(event, CL_PROFILING_COMMAND_START)) *
            1e-6;
   }
+  void hold(std::size_t bytes) { held_ = cl.buffer(context_, bytes); }
   // Microseconds for a buffer that is created, and released if there is one.
   double allocation(std::size_t size, bool should_succeed) {
     bool succeeded = false;
@@ -186,6 +189,7 @@ class Device {
   kit::Buffer copied_ = cl.buffer(context_, kCopied);
   kit::Program program_ = cl.build(context_, kSource);
   kit::Kernel kernel_ = cl.kernel(program_, "work", out_, cl_uint{0}, cl_uint{0}, cl_uint{1});
+  kit::Buffer held_ = cl.buffer(context_, 1);
   cl_uint round_ = 0;
   std::vector<cl_uint> sent_;
   std::vector<cl_uint> received_ = std::vector<cl_uint>(kCopied / sizeof(cl_uint));
@@ -317,7 +321,16 @@ int timed(const std::string& platform, const Work& work) {
   return end(device.is_right(work));
 }
 
-int allocations(const std::string& platform) {
+int holds(const std::string& platform, std::size_t bytes) {
+  Device device(platform, 1);
+  device.hold(bytes);
+  const Run run = Run::begin();
+  static_cast<void>(Run::is_over(-1));
+  run.report();
+  return end(device.is_right({1, 1}));
+}
+
+int allocations(const std::string& platform, std::optional<std::size_t> beyond) {
   constexpr int kTimes = 1001;
   constexpr std::size_t kSmall = 64 << 10;
   Device device(platform, 1);
@@ -326,7 +339,7 @@ int allocations(const std::string& platform) {
   std::vector<double> refused;
   for (int i = 0; i < kTimes; ++i) {
     created.push_back(device.allocation(kSmall, true));
-    refused.push_back(device.allocation(device.memory() + 1, false));
+    refused.push_back(device.allocation(beyond.value_or(device.memory() + 1), false));
   }
   run.report();
   print_list("created", created);
@@ -421,7 +434,11 @@ int run(const std::string& platform, const std::vector<std::string>& words) {
     return client(platform, kKinds.at(words.at(1)), work, kit::number<double>(words.at(3)));
   }
   if (role == "timed") return timed(platform, work_of(words));
-  if (role == "allocations") return allocations(platform);
+  if (role == "holds") return holds(platform, kit::number<std::size_t>(words.at(1)));
+  if (role == "allocations") {
+    return allocations(platform,
+                       words.size() > 1 ? std::optional(kit::number<std::size_t>(words[1])) : std::nullopt);
+  }
   if (role == "idle") return idle(platform);
   if (role == "launches") return launches(platform);
   throw std::invalid_argument(role);
@@ -438,7 +455,7 @@ int main(int count, char** arguments) {
   } catch (const std::logic_error& failure) {
     std::fprintf(
         stderr,
-        "sharer: %s\nusage: sharer calibrate|job|overlap|client|timed|allocations|idle|launches ...\n",
+        "sharer: %s\nusage: sharer calibrate|job|overlap|client|timed|allocations|holds|idle|launches ...\n",
         failure.what());
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "sharer: %s\n", failure.what());

@@ -24,6 +24,7 @@ GREEDY = 3
 NOISY = 4
 POINTS = 2
 MEMORY = "256M"
+MEMORY_BYTES = 256 << 20
 MOST_OUTSIDE = 0.02  # of the device time by profiling
 
 
@@ -99,7 +100,12 @@ def measure_memory(bench):
     limited = bench.settings(TURNS, CLEAVE_MEMORY_LIMIT=MEMORY)
     ways = {"natively": {}, "without a limit": bench.settings(TURNS), "with a limit": limited,
             "with a tenant's limit": limited | {"CLEAVE_TENANT": "measured"}}
-    found = bench.in_turn({way: [Sharer(("allocations",), settings)] for way, settings in ways.items()})
+    runs = {way: [Sharer(("allocations",), settings)] for way, settings in ways.items()}
+    # Beyond the tenant's limit only by what its other process has.
+    other = "with a tenant's limit, for the sake of its other process"
+    settings = ways["with a tenant's limit"]
+    runs[other] = [Sharer(("allocations", MEMORY_BYTES // 2), settings), Sharer(("holds", MEMORY_BYTES * 3 // 4), settings)]
+    found = bench.in_turn(runs)
     for measured, what in (("created", "a buffer of 64 KiB, created and released"), ("refused", "a buffer that is refused")):
         times = {way: [median(one.outputs[0][measured]) for one in outcomes] for way, outcomes in found.items()}
         for way, values in times.items():

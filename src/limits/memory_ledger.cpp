@@ -235,13 +235,15 @@ MemoryLedger::Answer MemoryLedger::book(std::uint64_t bytes, std::uint64_t limit
   entry_.limit = limit;
   entry_.peak = std::max(entry_.peak, entry_.bytes);
   if (limit != 0 && entry_.bytes > limit) return entry_ = before, Answer::beyond;
-  const bool is_locked = limit != 0 && lock();
+  // Without a tenant there is nobody whose bookings matter.
+  const bool is_shared = limit != 0 && entry_.group != entry_.nonce;
+  const bool is_locked = is_shared && lock();
   std::size_t entries = 0;
   bool fits = true;
   const bool written = write_entry();
-  const bool read = written && (limit == 0 || read_entries(entries));
+  const bool read = written && (!is_shared || read_entries(entries));
   // Whether the others live is asked only where it matters.
-  if (read && limit != 0) fits = sum(entries, false) <= limit || sum(entries, true) <= limit;
+  if (read && is_shared) fits = sum(entries, false) <= limit || sum(entries, true) <= limit;
   if (!fits) {
     entry_ = before;
     entry_.limit = limit;

@@ -63,9 +63,9 @@ std::vector<TenantReport> tenants_of(const State& state, const std::vector<Parti
     ++found->processes;
     found->used += p.used;
     found->turns += p.turns;
-    found->waited += p.waited;
-    found->capped += p.capped;
-    found->imposed += p.imposed;
+    found->waited = sum_of(found->waited, p.waited);
+    found->capped = sum_of(found->capped, p.capped);
+    found->imposed = sum_of(found->imposed, p.imposed);
   }
   return all;
 }

@@ -92,9 +92,9 @@ void add_to_totals(View state, const Participant& p) {
   }
   found->used += p.used;
   found->turns += p.turns;
-  found->waited += p.waited;
-  found->capped += p.capped;
-  found->imposed += p.imposed;
+  found->waited = sum_of(found->waited, p.waited);
+  found->capped = sum_of(found->capped, p.capped);
+  found->imposed = sum_of(found->imposed, p.imposed);
   ++found->processes;
 }
 

@@ -8,8 +8,10 @@
 // Thread-safe: pure functions over the caller's memory. Nothing throws but device_name() and tenant_name(), for want of memory.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -129,6 +131,12 @@ void sanitize(View state, Ns now);
 }
 [[nodiscard]] inline bool asks(const View& state, std::uint32_t slot) {
   return exists(state, slot) && state.participants[slot].asks != 0;
+}
+
+// Of times that are not negative; no more than there can be.
+[[nodiscard]] inline Ns sum_of(Ns a, Ns b) {
+  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<Ns>::max() / 2);
+  return static_cast<Ns>(std::min(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b), kMost));
 }
 
 // Adds what the participant has had to the totals of its tenant.

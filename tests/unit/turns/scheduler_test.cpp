@@ -236,7 +236,7 @@ TEST_F(SchedulerTest, APickIsAmongThoseThatAskWhateverTheNumbersAre) {
     sanitize(state, now);
     const std::uint32_t picked = scheduler.pick(state, now);
     EXPECT_EQ(picked == kNobody,
-              std::none_of(participants.begin(), participants.end(), [now](const Participant& p) {
+              std::none_of(participants.begin(), participants.end(), [](const Participant& p) {
                 return p.nonce != 0 && p.asks != 0 && (!is_throttled(p, now) || p.borrows != 0);
               }));
     if (picked == kNobody) continue;
