@@ -206,8 +206,11 @@ void add_layer(CLI::App& app, LayerRequest& request) {
   const auto add = [&](const char* name, const char* description, LayerRequest::Action action) {
     CLI::App& command = *layer.add_subcommand(name, description);
     command.callback([&request, action] { request.action = action; });
-    const auto path = [&command](const char* option, std::filesystem::path& place, const char* text, const char* type) {
-      return command.add_option_function<std::string>(option, [&place](const std::string& given) { place = given; }, text)
+    const auto path = [&command](const char* option, std::filesystem::path& place, const char* text,
+                                 const char* type) {
+      return command
+          .add_option_function<std::string>(
+              option, [&place](const std::string& given) { place = given; }, text)
           ->type_name(type);
     };
     command.add_flag("--user", request.user, "For this user's sessions alone (environment.d); needs no root");
@@ -219,12 +222,13 @@ void add_layer(CLI::App& app, LayerRequest& request) {
                      "Only print what would be done; the default for users other than root without --user");
     command.add_flag("--apply", request.apply, "Make the changes even if the user is not root");
     if (action == LayerRequest::Action::install)
-      path("--library", request.library, "The layer to register, as seen by programs (default: this installation's)",
-           "FILE");
+      path("--library", request.library,
+           "The layer to register, as seen by programs (default: this installation's)", "FILE");
   };
   add("install", "Let loaders load Cleave into every program", LayerRequest::Action::install);
   add("uninstall", "Undo that", LayerRequest::Action::uninstall);
-  add("status", "Show whether it is registered, and whether the system's loader loads it", LayerRequest::Action::status);
+  add("status", "Show whether it is registered, and whether the system's loader loads it",
+      LayerRequest::Action::status);
 }
 
 void add_remote(CLI::App& app, std::vector<std::string>& addresses) {

@@ -46,7 +46,8 @@ std::vector<std::string> pythons() {
 
 bool has_matplotlib(const std::string& python) {
   ChildRequest child;
-  child.arguments = {python, "-c", "import importlib.util, sys; sys.exit(importlib.util.find_spec('matplotlib') is None)"};
+  child.arguments = {python, "-c",
+                     "import importlib.util, sys; sys.exit(importlib.util.find_spec('matplotlib') is None)"};
   child.limit = std::chrono::seconds(10);
   child.is_program = true;
   return run_child(child).succeeded();
