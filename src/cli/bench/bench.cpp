@@ -37,7 +37,7 @@ std::vector<std::string> pythons() {
   SearchList folders = split(path != nullptr ? path : "", ":");
   folders.emplace_back("/usr/bin");
   for (const std::string& folder : folders) {
-    const std::string file = (folder.empty() ? "." : folder) + "/python3";
+    const std::string file = std::string(folder.empty() ? "." : folder).append("/python3");
     if (::access(file.c_str(), X_OK) == 0 && std::find(found.begin(), found.end(), file) == found.end())
       found.push_back(file);
   }
