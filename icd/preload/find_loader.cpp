@@ -92,14 +92,16 @@ Loader loader_in(void* library) {
   return loader;
 }
 
+std::string within(std::string folder, const std::string& name) { return folder.append("/").append(name); }
+
 // The first of the folders with such a library that is not Cleave.
 void* open_in(const std::vector<std::string>& folders, const std::string& name) {
   const std::vector<std::string> subfolders = processor_subfolders();
   for (const std::string& folder : folders) {
     for (const std::string& subfolder : subfolders) {
-      if (void* const library = open_unless_cleave(folder + "/" + subfolder + "/" + name)) return library;
+      if (void* const library = open_unless_cleave(within(within(folder, subfolder), name))) return library;
     }
-    if (void* const library = open_unless_cleave(folder + "/" + name)) return library;
+    if (void* const library = open_unless_cleave(within(folder, name))) return library;
   }
   return nullptr;
 }

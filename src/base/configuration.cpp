@@ -200,7 +200,8 @@ class Loader {
     if (folder.empty() || line == result_.lines.end() || line->origin == "default") return;
     const std::string wrong = folder_problem(folder, parents);
     if (wrong.empty()) return;
-    const std::string place = line->origin == line->variable ? line->variable : line->origin + ": " + line->key;
+    const std::string place =
+        line->origin == line->variable ? line->variable : line->origin + ": " + line->key;
     result_.notices.push_back(place + "=\"" + folder + "\" " + wrong + ": " + effect +
                               "; name a folder that can be written to, or off");
   }

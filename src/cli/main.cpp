@@ -236,9 +236,10 @@ void add_layer(CLI::App& app, LayerRequest& request) {
     command.add_flag("--dry-run", request.dry,
                      "Only print what would be done; the default for users other than root without --user");
     command.add_flag("--apply", request.apply, "Make the changes even if the user is not root");
-    if (action == LayerRequest::Action::install)
+    if (action == LayerRequest::Action::install) {
       path("--library", request.library,
            "The layer to register, as seen by programs (default: this installation's)", "FILE");
+    }
   };
   add("install", "Let loaders load Cleave into every program", LayerRequest::Action::install);
   add("uninstall", "Undo that", LayerRequest::Action::uninstall);

@@ -37,7 +37,7 @@ std::vector<std::string> pythons() {
   base::SearchList folders = base::split(path != nullptr ? path : "", ":");
   folders.emplace_back("/usr/bin");
   for (const std::string& folder : folders) {
-    const std::string file = (folder.empty() ? "." : folder) + "/python3";
+    const std::string file = std::string(folder.empty() ? "." : folder).append("/python3");
     if (::access(file.c_str(), X_OK) == 0 && std::find(found.begin(), found.end(), file) == found.end())
       found.push_back(file);
   }
@@ -46,7 +46,8 @@ std::vector<std::string> pythons() {
 
 bool has_matplotlib(const std::string& python) {
   ChildRequest child;
-  child.arguments = {python, "-c", "import importlib.util, sys; sys.exit(importlib.util.find_spec('matplotlib') is None)"};
+  child.arguments = {python, "-c",
+                     "import importlib.util, sys; sys.exit(importlib.util.find_spec('matplotlib') is None)"};
   child.limit = std::chrono::seconds(10);
   child.is_program = true;
   return run_child(child).succeeded();

@@ -98,9 +98,10 @@ void report_loaders(const DoctorRequest& request, const Installation& cleave, Re
   const ChildResult native = observed(request, false);
   const ChildResult under_cleave = observed(request, true);
   for (const ChildResult* child : {&native, &under_cleave}) {
-    if (child->end == ChildResult::End::timed_out)
+    if (child->end == ChildResult::End::timed_out) {
       report.note("it was ended after the time of --timeout",
                   "give it more, if it needs longer to use OpenCL");
+    }
     if (child->end == ChildResult::End::not_started)
       return report.problem("it " + child->outcome_text(), "check the name, PATH and the file's mode");
   }
@@ -111,9 +112,10 @@ void report_loaders(const DoctorRequest& request, const Installation& cleave, Re
   if (before.empty() && with.empty()) return report.note("it did not use OpenCL in this run");
   report.note("natively: " + (before.empty() ? "none" : before));
   report.note("under Cleave: " + (with.empty() ? "none" : with));
-  if (by_path)
+  if (by_path) {
     report.note("its calls reach that one by its path: Cleave is in the loader's layer",
                 "see \"Loader\" above");
+  }
   if (before == with) return report.ok("Cleave changes nothing about the loader");
   const char* const named = std::getenv("CLEAVE_NEXT");
   if (named != nullptr && *named != '\0') return report.note("they differ, as CLEAVE_NEXT asks for");

@@ -19,8 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Action = LayerRequest::Action;
-
 // The file that is written, what stands in it, and what it does.
 struct Registration {
   fs::path file;
@@ -28,7 +26,7 @@ struct Registration {
   std::string effect;
 };
 
-fs::path below(const fs::path& root, const fs::path& path) {
+fs::path path_in(const fs::path& root, const fs::path& path) {
   return (root / fs::absolute(path).relative_path()).lexically_normal();
 }
 
@@ -44,9 +42,10 @@ fs::path user_file() {
 std::string library_of(const LayerRequest& request) {
   const fs::path library =
       fs::absolute(request.library.empty() ? find_installation().layer : request.library).lexically_normal();
-  const fs::path file = below(request.root, library);
+  const fs::path file = path_in(request.root, library);
   if (!read_elf(file).facts) {
-    throw IcdError(file.string() + " is missing or not a library: install Cleave there, or name the file with --library");
+    throw IcdError(file.string() +
+                   " is missing or not a library: install Cleave there, or name the file with --library");
   }
   if (library.native().find_first_of(":\n") != std::string::npos)
     throw IcdError(library.string() + " cannot be named in a list of layers: move Cleave");
@@ -54,12 +53,13 @@ std::string library_of(const LayerRequest& request) {
 }
 
 fs::path file_of(const LayerRequest& request) {
-  return request.user ? user_file() : below(request.root, request.layers) / "cleave.lay";
+  return request.user ? user_file() : path_in(request.root, request.layers) / "cleave.lay";
 }
 
 Registration registration_of(const LayerRequest& request) {
   const std::string library = library_of(request);
-  if (!request.user) return {file_of(request), library + "\n", "programs that start from now on load the layer"};
+  if (!request.user)
+    return {file_of(request), library + "\n", "programs that start from now on load the layer"};
   // As a value, without what its programs have; a list that the user has follows.
   return {file_of(request), "OPENCL_LAYERS=\"" + library + "${OPENCL_LAYERS:+:$OPENCL_LAYERS}\"\n",
           "sessions that begin from now on load the layer into their programs"};
@@ -140,7 +140,8 @@ int uninstall(const LayerRequest& request) {
 bool loader_reads_it() {
   ChildRequest child;
   child.arguments = {"probe", "loader", "libOpenCL.so.1"};
-  child.environment = {{"OPENCL_LAYERS", std::nullopt}, {"LD_PRELOAD", std::nullopt}, {"LD_LIBRARY_PATH", std::nullopt}};
+  child.environment = {
+      {"OPENCL_LAYERS", std::nullopt}, {"LD_PRELOAD", std::nullopt}, {"LD_LIBRARY_PATH", std::nullopt}};
   child.limit = std::chrono::seconds(10);
   const std::vector<Record> records = decode(run_child(child).output);
   const Record* const face = find(records, "face", 2);
@@ -156,7 +157,8 @@ int status(const LayerRequest& request) {
   }
   std::cout << "Registered in " << file.string() << ": " << text;
   if (!request.user && request.root == "/" && request.layers == LayerRequest{}.layers && !loader_reads_it()) {
-    std::cout << "The system's loader does not load it: ocl-icd does since 2.3.2, the Khronos loader since 2022.09.23, "
+    std::cout << "The system's loader does not load it: ocl-icd does since 2.3.2, the Khronos loader since "
+                 "2022.09.23, "
                  "where there is a driver.\n";
     return 1;
   }
@@ -167,11 +169,11 @@ int status(const LayerRequest& request) {
 
 int layer(const LayerRequest& request) try {
   switch (request.action) {
-    case Action::install:
+    case LayerRequest::Action::install:
       return install(request);
-    case Action::uninstall:
+    case LayerRequest::Action::uninstall:
       return uninstall(request);
-    case Action::status:
+    case LayerRequest::Action::status:
       break;
   }
   return status(request);

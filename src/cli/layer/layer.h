@@ -10,12 +10,12 @@ namespace cleave::cli {
 struct LayerRequest {
   enum class Action { install, uninstall, status };
   Action action = Action::status;
-  bool user = false;                                     // for this user alone
-  std::filesystem::path root = "/";                      // the root of the folder and the library
-  std::filesystem::path layers = "/etc/OpenCL/layers";   // where loaders search
-  std::filesystem::path library;                         // the layer to register; empty: this installation's
-  bool dry = false;                                      // only print what would be done
-  bool apply = false;                                    // make the changes even if the user is not root
+  bool user = false;                                    // for this user alone
+  std::filesystem::path root = "/";                     // the root of the folder and the library
+  std::filesystem::path layers = "/etc/OpenCL/layers";  // where loaders search
+  std::filesystem::path library;                        // the layer to register; empty: this installation's
+  bool dry = false;                                     // only print what would be done
+  bool apply = false;                                   // make the changes even if the user is not root
 };
 
 // Prints what it does, or would do, on standard output. Returns the exit status: 0 on success, also if there is nothing to do;
