@@ -129,7 +129,7 @@ std::optional<std::chrono::nanoseconds> vcpu_time(const virDomainStatsRecord& re
   return std::chrono::nanoseconds(time);
 }
 
-// Summed over the virtual processors; empty if none has a waiting time.
+// Summed over the virtual processors that have ever waited; empty if none has a waiting time.
 std::optional<SchedulerTimes> scheduler_times_of(const virDomainStatsRecord& record, const Uuid& domain) {
   unsigned processors = 0;
   virTypedParamsGetUInt(record.params, record.nparams, "vcpu.maximum", &processors);
@@ -139,6 +139,8 @@ std::optional<SchedulerTimes> scheduler_times_of(const virDomainStatsRecord& rec
     const auto ran = vcpu_time(record, i, "time");
     auto waited = vcpu_time(record, i, "delay");
     if (!waited) waited = vcpu_time(record, i, "wait");
+    // Where the kernel does not count it, "wait" is there, and 0.
+    if (waited == std::chrono::nanoseconds(0)) continue;
     if (!ran || !waited) continue;  // offline, for example
     times.ran += *ran;
     times.waited += *waited;

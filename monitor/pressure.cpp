@@ -77,8 +77,11 @@ std::optional<std::chrono::nanoseconds> read_host_stall() {
 
 bool stalls_like_this_host(const std::string& uri) {
   constexpr std::string_view kThisHost = ":///";
-  const auto end = uri.find(kThisHost);
-  return end != std::string::npos && uri.find('+') > end && uri.substr(0, end) != "xen";
+  const std::string scheme = uri.substr(0, uri.find(kThisHost));
+  if (scheme.size() == uri.size()) return false;
+  const auto plus = scheme.find('+');
+  const std::string transport = plus == std::string::npos ? "unix" : scheme.substr(plus + 1);
+  return transport == "unix" && scheme.substr(0, plus) != "xen";
 }
 
 }  // namespace cleave::monitor

@@ -7,9 +7,10 @@
 //
 // so 1 − x is the speed that the domains have of the speed that they would have alone, over the time in which they want to run. The
 // bound below keeps a host whose domains do next to nothing from having any pressure. A virtual processor's waiting time is its "delay":
-// what its thread spent in the scheduler's queue, which its guest sees as stolen time. Libvirt before 7.1 has "wait" for the same.
+// what its thread spent in the scheduler's queue, which its guest sees as stolen time. Older versions of libvirt have only "wait" for it,
+// where the kernel counts it.
 //
-// Where no domain has such statistics (emulated ones have none) the host's pressure-stall information is used instead, if the
+// Where no domain has such statistics the host's pressure-stall information is used instead, if the
 // hypervisor is on this host: x is the share of the sample in which some process waited for a processor (Linux,
 // Documentation/accounting/psi.rst: "some" of /proc/pressure/cpu). That counts processes beside the domains too, so it is the larger.
 //

@@ -49,9 +49,9 @@ class Watcher::EventReceiver : public HypervisorEvents {
 Watcher::Watcher(Hypervisor& hypervisor, std::string uri, WatcherOptions options, Sink sink)
     : hypervisor_(hypervisor),
       uri_(std::move(uri)),
-      options_(options),
-      pause_(options.first_pause),
-      state_(std::make_shared<State>(options.busy_share, std::move(sink))),
+      options_(std::move(options)),
+      pause_(options_.first_pause),
+      state_(std::make_shared<State>(options_.busy_share, std::move(sink))),
       thread_([this] { run(); }) {}
 
 Watcher::~Watcher() {

@@ -67,6 +67,7 @@ def add_sharing(suite):
     suite.add_argument("--neighbours", type=int, default=4, choices=range(1, 5), help="how many, at most (4)")
     suite.add_argument("--window", type=float, metavar="SECONDS",
                        help="how long all of them run for one figure (20; --quick: 0.4, in domains 3)")
+    suite.add_argument("--pressure", type=float, default=0.03, metavar="TARGET", help="of the policy pressure (0.03)")
     suite.add_argument("--size", type=int, metavar="ROWS", help="of the neighbours' products (1600; --quick: 320)")
 
 

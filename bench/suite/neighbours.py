@@ -2,16 +2,19 @@
 
 One job of four matrix products on the device shares a few cores of the host with one to four neighbours, which multiply
 matrices on four threads each, like the paper's VMs of four virtual processors. Measured is how long the neighbours' products
-and the job take while all of them run: without the job, with the job unsplit, and with the job in ever more slices.
+and the job take while all of them run: without the job, with the job unsplit, and with the job in ever more slices. Then what the policies make of it: a point each for the
+neighbours' loss and the job's.
 """
 
 import json
 import os
+import sys
 import time
 
 import isolation
 import programs
 import tune
+from pressure_monitor import PressureMonitor
 from results import Results, Row, Unmeasured, machine, median, ratio, spread
 
 GROUPS = (2, 4, 10, 20)
@@ -20,7 +23,8 @@ PRODUCTS = 4  # of the job
 THREADS = 4  # of a neighbour
 CLAIM_NEIGHBOURS, CLAIM_JOB, CLAIM_MANY = "up to 20 % faster", "less than 5 % slower", "38 % slower"
 LOSS = 1.05  # of the job: what the best number of groups may cost
-WITHOUT_JOB, UNSPLIT = "without the job", "the job unsplit"  # else the number of groups, or a table of α
+BUDGET = "budget"
+WITHOUT_JOB, UNSPLIT = "without the job", "the job unsplit"  # else groups, a policy or a table of α
 
 
 class Bench:
@@ -35,6 +39,8 @@ class Bench:
         work = "tiled product" if given.quick or not probe["on_processor"] else "long product"
         self.work = [work, *programs.target(given), *(["--small"] if given.quick else [])]
         self.isolation = isolation.prepare(given.isolation, self.cores)
+        self.pressure = f"pressure:{given.pressure:g}"
+        self.monitor = None  # cleave-monitord, while the policies are measured
         words = machine(probe["device"], programs.library())
         self.results = Results("neighbours", words | {"isolation": self.isolation.name, "shared cores": len(self.cores),
                                                       "neighbours": f"{self.size}×{self.size}", "window": f"{self.window:g} s",
@@ -46,12 +52,16 @@ class Bench:
                                     settings=self.settings(neighbours, job))
 
     def settings(self, neighbours, job):
-        """Of the job: unsplit, in so many groups, or by the table of α for each number of VMs that is its text."""
+        """Of the job: unsplit, in so many groups, by one of the policies, or by the table of α that is its text."""
         if job == UNSPLIT:
             return {}
         usual = {"CLEAVE_VMS": str(neighbours + 1), "CLEAVE_LAUNCH": self.mode}
         if isinstance(job, int):
             return usual | {"CLEAVE_SPLIT": f"fixed:{job}"}
+        if job in (BUDGET, self.pressure):
+            # As a program has it that was never run before.
+            monitor = {"CLEAVE_MONITOR": self.monitor.address} if job == self.pressure else {}
+            return usual | monitor | {"CLEAVE_SPLIT": job, "CLEAVE_CACHE": "off"}
         # Without the rules that make fewer slices than α asks for, which the fixed numbers do without as well.
         return usual | {"CLEAVE_SPLIT": "alpha", "CLEAVE_ALPHA": job, "CLEAVE_MIN_ITEMS": "0"}
 
@@ -127,6 +137,8 @@ def measure_sweep(bench, neighbours):
     beside = plural(neighbours)
     alone, unsplit = found[WITHOUT_JOB][0], found[UNSPLIT]
     bench.add("fig2", f"Fig. 2: {beside}, with the job to without", unsplit[0], alone, neighbours=neighbours)
+    for job in (UNSPLIT, *GROUPS):
+        add_point(bench, neighbours, found, job, "fixed", "unsplit" if job == UNSPLIT else f"in {job} groups")
     gains, losses = {}, {}
     for groups in GROUPS:
         gains[groups] = bench.add("fig4", f"Fig. 4: {beside}, job in {groups} groups to unsplit", found[groups][0], unsplit[0],
@@ -160,6 +172,36 @@ def measure_best(bench, neighbours, alphas, table):
                           "cores", baseline=median(found[UNSPLIT][2]), spread=spread(found[table][2]), **more))
 
 
+def add_point(bench, neighbours, found, job, policy, words):
+    """Where a job is in the picture of losses: its neighbours' time to that without it, and its own to that unsplit."""
+    more = {"neighbours": neighbours, "policy": policy}
+    beside = plural(neighbours)
+    bench.add("loss neighbours", f"losses: {beside}, the job {words}, to without the job", found[job][0], found[WITHOUT_JOB][0],
+              **more)
+    bench.add("loss job", f"losses: the job {words} beside {beside}, to unsplit", found[job][1], found[UNSPLIT][1], **more)
+
+
+def measure_policies(bench, neighbours, table):
+    """The points of the policies. `pressure` is left out where there is no monitor that says one."""
+    jobs = {"alpha": table, BUDGET: BUDGET} | ({"pressure": bench.pressure} if bench.monitor else {})
+    found = bench.in_turn(neighbours, (WITHOUT_JOB, UNSPLIT, *jobs.values()))
+    for policy, job in jobs.items():
+        add_point(bench, neighbours, found, job, policy, f"by α {table}" if job == table else f"by {job}")
+
+
+def start_monitor(bench):
+    try:
+        monitor = PressureMonitor(bench.isolation)
+    except Unmeasured as why:
+        return print(f"  pressure: left out: {why}", file=sys.stderr)
+    try:
+        monitor.wait()
+    except Unmeasured as why:
+        monitor.close()
+        return print(f"  pressure: left out: {why}", file=sys.stderr)
+    return monitor
+
+
 def measure(given):
     bench = Bench(given)
     try:
@@ -169,9 +211,14 @@ def measure(given):
         alphas, table = alpha_table(best)
         for neighbours in best:
             measure_best(bench, neighbours, alphas, table)
+        bench.monitor = start_monitor(bench)
+        for neighbours in best:
+            measure_policies(bench, neighbours, table)
         found = bench.in_turn(1, (UNSPLIT, MANY))
         bench.add("many", f"the job beside 1 neighbour, in {MANY} groups to unsplit", found[MANY][1], found[UNSPLIT][1],
                   neighbours=1, slices=MANY, claim=CLAIM_MANY)
     finally:
+        if bench.monitor:
+            bench.monitor.close()
         bench.isolation.close()
     return bench.results

@@ -29,6 +29,7 @@ class Row:
     kernel: str = ""
     neighbours: int | None = None
     claim: str = ""  # the paper's claim
+    policy: str = ""
     peer: float | None = None  # the peer's value, of the same run and in the same unit
 
     @property

@@ -26,6 +26,7 @@ HERE = Path(__file__).parent
 KERNEL = OPTIONS.guest / "vmlinuz"
 QEMU_DRIVER = "/libvirt/connection-driver/libvirt_driver_qemu.so"
 HEARTBEAT = 200  # milliseconds
+INTERVAL = 400  # milliseconds between listings, and between samples of processor times
 
 
 def skip_without_prerequisites():
@@ -62,7 +63,7 @@ class Daemon:
 
     def __init__(self, test, uri, *listen):
         self.log = []
-        options = ["--heartbeat", str(HEARTBEAT), "--interval", "1000", "--config", os.devnull, "--connect", uri]
+        options = ["--heartbeat", str(HEARTBEAT), "--interval", str(INTERVAL), "--config", os.devnull, "--connect", uri]
         self.process = subprocess.Popen(
             [str(OPTIONS.monitord), *options, "--listen", *listen], stderr=subprocess.PIPE, text=True
         )
@@ -119,7 +120,7 @@ class MonitorClient:
         return lines
 
     def until_running(self, count):
-        return self.until(rf"count \d+ {count} \d+")
+        return self.until(rf"count \d+ {count} \d+( pressure=\d+)?")
 
     def close(self):
         self._socket.shutdown(socket.SHUT_RDWR)

@@ -77,7 +77,7 @@ class Domains(HostTest):
         self.suspend_libvirtd()
         silent = self.client.until(r"unknown \d+")[:-1]
         self.assertGreater(sum(line.startswith("alive ") for line in silent), 2, silent)
-        self.assertRegex("\n".join(silent), r"\A((alive \d+|count \d+ 2 \d)(\n|\Z))+\Z")
+        self.assertRegex("\n".join(silent), r"\A((alive \d+|count \d+ 2 \d( pressure=\d+)?)(\n|\Z))+\Z")
         self.client.until(r"alive \d+")
         self.wait_for_a_stale_count()
         self.libvirt.signal(signal.SIGCONT)

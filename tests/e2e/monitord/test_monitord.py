@@ -24,14 +24,14 @@ class Counting(DaemonTest):
         self.started()
         client = self.client()
         self.assertEqual(client.line(), "cleave-monitor 1 heartbeat=2000 busy-share=20 interval=3000")
-        self.assertEqual(client.until(r"count \d+ (\d+) (\d+)").groups(), ("1", "1"))
+        self.assertEqual(client.until(r"count \d+ (\d+) (\d+)( pressure=\d+)?").groups()[:2], ("1", "1"))
 
     def test_counts_running_domains_of_several_hypervisors(self):
         states = [RUNNING, PAUSED, RUNNING, PAUSED, RUNNING]
         node = self.folder / "node.xml"
         node.write_text(f"<node>{''.join(DOMAIN.format(*each) for each in enumerate(states))}</node>")
         self.started("--connect", "test:///default", connect=f"test://{node}")
-        self.assertEqual(self.client().until(r"count \d+ (\d+) \d+")[1], "4")
+        self.assertEqual(self.client().until(r"count \d+ (\d+) \d+( pressure=\d+)?")[1], "4")
 
     def test_without_a_hypervisor_the_count_is_unknown(self):
         self.started("--heartbeat", 100, connect=f"test://{self.folder}/not-there.xml")
@@ -47,7 +47,7 @@ class Counting(DaemonTest):
         client.until("unknown 1")
         node.with_suffix(".new").write_text(f"<node>{DOMAIN.format(0, RUNNING)}</node>")
         node.with_suffix(".new").rename(node)
-        self.assertEqual(client.until(r"count \d+ (\d+) \d+")[1], "1")
+        self.assertEqual(client.until(r"count \d+ (\d+) \d+( pressure=\d+)?")[1], "1")
 
 
 class Listening(DaemonTest):
@@ -75,7 +75,7 @@ class Listening(DaemonTest):
                  for what in ("listening", "metrics")]
         places = [self.path, *(("127.0.0.1", port) for port in ports)]
         good = self.client()
-        good.until(r"count \d+ 1 1")
+        good.until(r"count \d+ 1 1( pressure=\d+)?")
         numbers = random.Random(27460)
         starts = (b"", b"", b"ping", b"GET /metrics", b"GET / HTTP/1.1\r\n")
         for round_ in range(200):
@@ -114,7 +114,7 @@ class Listening(DaemonTest):
         first.wait()
         self.assertTrue(os.path.exists(self.path))
         self.started()
-        self.client().until(r"count \d+ 1 1")
+        self.client().until(r"count \d+ 1 1( pressure=\d+)?")
 
     def test_clients_beyond_the_limit_are_refused(self):
         daemon = self.started("--max-clients", 2)
@@ -138,7 +138,7 @@ class Activated(DaemonTest):
         self.addCleanup(daemon.wait)
         self.addCleanup(daemon.kill)
         listening.close()
-        self.client().until(r"count \d+ 1 1")
+        self.client().until(r"count \d+ 1 1( pressure=\d+)?")
         daemon.terminate()
         self.assertEqual(daemon.wait(TIMEOUT), 0)
         self.assertTrue(os.path.exists(self.path), "the socket is the service manager's")
@@ -173,7 +173,7 @@ class Serving(DaemonTest):
     def test_metrics_and_health(self):
         daemon = self.started("--metrics", "tcp:127.0.0.1:0")
         port = self.wait_for_log(daemon, r"metrics on tcp:127\.0\.0\.1:(\d+)")[1]
-        self.client().until(r"count \d+ 1 1")
+        self.client().until(r"count \d+ 1 1( pressure=\d+)?")
         status, text = self.get(port, "/metrics")
         self.assertEqual(status, 200)
         self.assertIn("\n# TYPE cleave_monitor_running gauge\ncleave_monitor_running 1\n", text)
@@ -193,7 +193,7 @@ class Stopping(DaemonTest):
         for number in (signal.SIGTERM, signal.SIGINT):
             daemon = self.started()
             client = self.client()
-            client.until(r"count \d+ 1 1")
+            client.until(r"count \d+ 1 1( pressure=\d+)?")
             daemon.send_signal(number)
             client.until("bye stopping")
             self.assertEqual(daemon.wait(TIMEOUT), 0)

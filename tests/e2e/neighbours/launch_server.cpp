@@ -1,9 +1,12 @@
 // Executes the commands on its standard input: "launch" launches a kernel, "fork" forks a child that only exits, "ask" does
 // nothing. Answers each with a line: Cleave's statistics, or "native" without Cleave. Ends with the input.
+// With a number of milliseconds as argument it launches and answers for ever instead, with such pauses.
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <string>
+#include <thread>
 #include <unistd.h>
 
 #include <sys/wait.h>
@@ -38,21 +41,29 @@ void fork_child() {
   if (child < 0 || waitpid(child, &status, 0) != child || status != 0) std::exit(1);
 }
 
+void launch(cl_command_queue queue, cl_kernel kernel) {
+  cl.check("clEnqueueNDRangeKernel", cl.launch(queue, kernel, {kItems, 16}));
+  cl.check("clFinish", cl.clFinish(queue));
+}
+
 }  // namespace
 
-int main() {
+int main(int count, char** arguments) {
   const cl_device_id device = cl.device_of();
   const kit::Context context = cl.context(device);
   const kit::Queue queue = cl.queue(context, device);
   const kit::Buffer buffer = cl.buffer(context, kItems * sizeof(cl_uint));
   const kit::Program program = cl.build(context, kSource);
   const kit::Kernel kernel = cl.kernel(program, "follow", buffer);
+  const std::chrono::milliseconds pause(count > 1 ? std::atoi(arguments[1]) : 0);
+  while (pause.count() > 0) {
+    launch(queue, kernel);
+    print_statistics();
+    std::this_thread::sleep_for(pause);
+  }
   for (std::string line; std::getline(std::cin, line);) {
     if (line == "fork") fork_child();
-    if (line == "launch") {
-      cl.check("clEnqueueNDRangeKernel", cl.launch(queue, kernel, {kItems, 16}));
-      cl.check("clFinish", cl.clFinish(queue));
-    }
+    if (line == "launch") launch(queue, kernel);
     print_statistics();
   }
   return 0;

@@ -4,7 +4,9 @@
 #include <chrono>
 #include <thread>
 
+#include "tests/kit/eventually.h"
 #include "tests/sim/interposer/interposer_fixture.h"
+#include "tests/unit/fake_monitor.h"
 
 namespace cleave {
 namespace {
@@ -230,6 +232,32 @@ TEST(AutomaticWait, IsNativeWithoutNeighbours) {
   const cl_kernel kernel = fixture.make_kernel();
   set_duration(fixture, 1s);
   for (int i = 0; i < 6; ++i) EXPECT_FALSE(is_watched_wait(fixture, kernel));
+}
+
+TEST(AutomaticWait, IsNativeWithoutRestraint) {
+  neighbours::FakeMonitor listener;
+  base::Settings settings = waiting_in(base::WaitMode::automatic);
+  settings.policy = {.kind = base::SplitPolicy::Kind::pressure, .share = 0.03};
+  settings.monitor = listener.address();
+  settings.max_age = 1h;
+  InterposerFixture fixture(settings, kit::with(default_driver(), &sim::Options::waits_use_cpu, true));
+  const auto restraint_is = [&](unsigned restraint) {
+    return kit::eventually([&] { return interpose::interposer().neighbours.restraint() == restraint; });
+  };
+  const cl_kernel kernel = fixture.make_kernel();
+  set_duration(fixture, 10ms);
+  EXPECT_EQ(fixture.launch(kernel), CL_SUCCESS);  // from here on the monitor is asked
+  ASSERT_TRUE(kit::eventually([&] { return listener.answer(); }));
+  listener.say("cleave-monitor 1 heartbeat=2000\ncount 1 5 2 pressure=0\n");
+  ASSERT_TRUE(restraint_is(0));
+  for (int i = 0; i < 6; ++i) EXPECT_FALSE(is_watched_wait(fixture, kernel));
+  listener.say("count 2 5 2 pressure=40\n");
+  ASSERT_TRUE(restraint_is(1)) << "just above the target";
+  bool watched = false;
+  for (int i = 0; i < 6; ++i)
+    watched = is_watched_wait(fixture, kernel);  // the first ones show that the driver spins
+  EXPECT_TRUE(watched);
+  EXPECT_EQ(fixture.statistics().split, 0U) << "sleeping waits come before slices";
 }
 
 TEST(AutomaticWait, NativeModeAddsNoCalls) {
