@@ -41,15 +41,23 @@ WaitLog::Entry WaitLog::follow(View state, std::uint32_t slot, Standing standing
   if (entry.what == What::stops) return entry;
   entry.at = now;
   entry.capped = state.participants[slot].capped;
-  Ns left = std::max<Ns>(now - since_, 0);
-  for (std::uint32_t other = 0; other < state.header.slots; ++other) {
-    Participant& p = state.participants[other];
-    if (other == slot || p.nonce == 0) continue;
+  // While its own cap held it back, it waited for nobody else.
+  const Ns own = std::max<Ns>(entry.capped - capped_since_, 0);
+  const Ns most = std::max<Ns>(now - since_ - own, 0);
+  const auto part_of = [&](std::uint32_t other) -> Ns {
+    const Participant& p = state.participants[other];
+    if (other == slot || p.nonce == 0) return 0;
     // Who has joined since has had all of its time since.
     const std::uint64_t before = nonces_[other] == p.nonce ? used_[other] : 0;
-    const Ns part = std::clamp<Ns>(static_cast<Ns>(p.used - before), 0, left);
-    if (part == 0) continue;
-    left -= part;
+    return std::clamp<Ns>(static_cast<Ns>(p.used - before), 0, now - since_);
+  };
+  Ns sum = 0;
+  for (std::uint32_t other = 0; other < state.header.slots; ++other) sum += part_of(other);
+  for (std::uint32_t other = 0; other < state.header.slots; ++other) {
+    const double scale = sum > most ? static_cast<double>(most) / static_cast<double>(sum) : 1;
+    const Ns part = static_cast<Ns>(static_cast<double>(part_of(other)) * scale);
+    if (part <= 0) continue;
+    Participant& p = state.participants[other];
     p.imposed += part;
     entry.parts.add({p.tenant_name, p.tenant, p.pid, part});
   }

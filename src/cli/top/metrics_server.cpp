@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <exception>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "base/address.h"
@@ -111,9 +110,16 @@ void add_processes(MetricList& list, const std::vector<RunningProcess>& processe
   }
 }
 
+void add_energy(MetricList& list, const EnergyMeters& meters) {
+  for (const EnergyReading& each : meters.read())
+    list.counter("cleave_device_energy_joules_total",
+                 "Energy of the device since its driver was loaded, by its management library.",
+                 {{"device", each.device}, {"uuid", each.uuid}}, each.joules);
+}
+
 }  // namespace
 
-std::string metrics_page_of(const std::string& registry) {
+std::string metrics_page_of(const std::string& registry, const EnergyMeters* energy) {
   MetricList list;
   const std::vector<RunningProcess> processes = running_processes(registry);
   add_processes(list, processes);
@@ -123,6 +129,7 @@ std::string metrics_page_of(const std::string& registry) {
     add_tenants(list, device);
   }
   add_memory(list, registry);
+  if (energy != nullptr) add_energy(list, *energy);
   return list.as_text();
 }
 
@@ -136,8 +143,9 @@ int run_metrics_server(const std::string& text, const std::string& registry) try
     return 2;
   }
   asio::io_context context;
-  const auto page = [&registry](std::string_view path) -> daemon::HttpAnswer {
-    if (path == "/metrics") return {200, MetricList::kContentType, metrics_page_of(registry)};
+  const auto energy = EnergyMeters::open();
+  const auto page = [&registry, &energy](std::string_view path) -> daemon::HttpAnswer {
+    if (path == "/metrics") return {200, MetricList::kContentType, metrics_page_of(registry, energy.get())};
     if (path == "/healthz") return {200, "text/plain; charset=utf-8", "ok\n"};
     return {404, "text/plain; charset=utf-8", "there are /metrics and /healthz\n"};
   };

@@ -23,7 +23,7 @@ IS_WHOLE = JOBS >= 100
 SEED = int(os.environ.get("CLEAVE_TEST_SEED", str(random.randrange(1 << 31))))
 NODE_DEATH = 120  # seconds within which a job whose node has died is to end; Slurm needs half a minute to notice
 TURN_TAKER = OPTIONS.programs.parent / "turns" / "turn_taker"
-MEMORY_TAKER = OPTIONS.programs / "memory_taker"
+BUFFER_TAKER = OPTIONS.programs / "buffer_taker"
 
 if slurm.missing():
     skip(slurm.missing())
@@ -84,7 +84,7 @@ class SlurmTest(unittest.TestCase):
         self.assertEqual(errors, "")
         self.assertEqual({name: found.get(f"CLEAVE_{name}") for name in (
             "WEIGHT", "DISABLE", "CAP", "MEMORY_LIMIT", "PRIORITY", "TURNS")},
-            {"WEIGHT": "300", "DISABLE": "false", "CAP": "75.0%,borrow", "PRIORITY": "normal", "TURNS": "on",
+            {"WEIGHT": "300", "DISABLE": "false", "CAP": "99.9%", "PRIORITY": "normal", "TURNS": "on",
              "MEMORY_LIMIT": str(slurm.GPU_MEMORY * 3 // 4)})
         self.assertRegex(found["CLEAVE_TENANT"], r"^slurm-\d+\.0$")
         self.assertIn("libOpenCL.so.1", found["LD_PRELOAD"])
@@ -155,7 +155,7 @@ class SlurmTest(unittest.TestCase):
         self.assertAlmostEqual(had[100] / sum(had.values()), 0.25, delta=0.03, msg=had)
 
     def test_memory_beyond_the_share_is_refused_by_opencl(self):
-        done = self.srun("--gres=shard:1", MEMORY_TAKER)
+        done = self.srun("--gres=shard:1", BUFFER_TAKER)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(done.stdout, f"{slurm.GPU_MEMORY // slurm.SHARDS >> 20} MiB, error -4\n")
 
@@ -172,7 +172,7 @@ class SlurmTest(unittest.TestCase):
 
     def test_sacct_shows_what_a_job_has_had(self):
         job = self.cluster.command("sbatch", "--parsable", "--partition=gpu", "--gres=shard:1", "--output=/dev/null",
-                                   f"--wrap={TURN_TAKER} 12; srun {MEMORY_TAKER}").strip()
+                                   f"--wrap={TURN_TAKER} 12; srun {BUFFER_TAKER}").strip()
         usage = self.usage(job)
         self.assertGreater(usage["device"], 0, usage)
         self.assertEqual(usage["memory"], slurm.GPU_MEMORY // slurm.SHARDS // 1024, usage)
