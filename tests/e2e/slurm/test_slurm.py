@@ -173,10 +173,10 @@ class SlurmTest(unittest.TestCase):
 
     def test_sacct_shows_what_a_job_has_had(self):
         job = self.cluster.command("sbatch", "--parsable", "--partition=gpu", "--gres=shard:1", "--output=/dev/null",
-                                   f"--wrap=srun {TURN_TAKER} 12; srun {BUFFER_TAKER}").strip()
+                                   f"--wrap=srun {TURN_TAKER} 12; {TURN_TAKER} 12").strip()
         usage = self.usage(job)
         self.assertGreater(usage["device"], 0, usage)
-        self.assertEqual(usage["memory"], slurm.GPU_MEMORY // slurm.SHARDS // 1024, usage)
+        self.assertEqual((usage["processes"], usage["memory"]), (2, 32), usage)
 
     def test_sacct_shows_what_a_cancelled_job_has_had(self):
         job = self.cluster.command("sbatch", "--parsable", "--partition=gpu", "--gres=shard:1", "--output=/dev/null",
