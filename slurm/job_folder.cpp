@@ -49,7 +49,9 @@ std::string make_job_folder(const JobFolder& folder, uid_t user, gid_t group) {
 std::string remove_job_folder(const JobFolder& folder) {
   std::error_code error;
   fs::remove_all(folder.path, error);
-  return error ? folder.path + ": " + error.message() : std::string();
+  // Gone already, it may be another's: several slurmd on one machine share the folder.
+  return error && error != std::errc::no_such_file_or_directory ? folder.path + ": " + error.message()
+                                                                : std::string();
 }
 
 bool has_user_folder(const JobFolder& folder) {

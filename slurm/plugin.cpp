@@ -136,7 +136,7 @@ void make_folder(spank_t spank, const Site& site) {
 }
 
 // Other nodes of the job do the same at the same time: whoever does not find its part afterwards, adds it again.
-void add_to_accounting(const std::string& job, const std::string& node, const std::string& part) {
+void add_to_accounting(const std::string& job, const std::string& part) {
   constexpr std::chrono::seconds kLimit{10};
   constexpr int kAttempts = 5;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -144,13 +144,13 @@ void add_to_accounting(const std::string& job, const std::string& node, const st
         run_command({"sacct", "-X", "-n", "-P", "-j", job, "-o", "AdminComment"}, kLimit);
     const std::string comment = found.output.substr(0, found.output.find('\n'));
     if (found.status != 0) return say("no accounting for job " + job + ": " + comment);
-    const std::string wanted = with_part(comment, node, part);
+    const std::string wanted = with_part(comment, part);
     if (wanted == comment) return;
     const CommandResult changed = run_command(
         {"sacctmgr", "-i", "-Q", "modify", "job", "where", "jobid=" + job, "set", "AdminComment=" + wanted},
         kLimit);
     if (changed.status != 0) return say("no accounting for job " + job + ": " + changed.output);
-    ::usleep(static_cast<useconds_t>(std::hash<std::string>()(node + job) % 100'000));
+    ::usleep(static_cast<useconds_t>(std::hash<std::string>()(part) % 100'000));
   }
 }
 
@@ -159,10 +159,9 @@ void account(const Site& site, const std::string& job, const JobFolder& folder) 
   if (!site.accounting || usage.processes == 0) return;
   usage.memory = largest_peak(folder.of_user);
   const char* const node = std::getenv("SLURMD_NODENAME");
-  const std::string name = node != nullptr ? node : "node";
-  const std::string part = text_of(usage, name);
+  const std::string part = text_of(usage, node != nullptr ? node : "node");
   slurm_info("cleave: job %s: %s", job.c_str(), part.c_str());
-  add_to_accounting(job, name, part);
+  add_to_accounting(job, part);
 }
 
 void finish_job(spank_t spank, const Site& site) {

@@ -22,7 +22,8 @@ unsigned weight_of(const Site& site, unsigned shards) {
 
 // In tenths of a percent, rounded down, so that all shards together have no more than the device.
 std::string cap_of(const Site& site, unsigned shards) {
-  if (site.cap == Site::Cap::off || shards == site.shards) return "off";
+  // Device time is counted while a process is alone only if it has a cap (docs/limits.md).
+  if (site.cap == Site::Cap::off || shards == site.shards) return site.accounting ? "99.9%" : "off";
   const unsigned permille = std::max(1U, shards * 1000 / site.shards);
   char text[32];
   std::snprintf(text, sizeof text, "%u.%u%%", permille / 10, permille % 10);

@@ -25,7 +25,7 @@ struct Site {
 
   unsigned shards = 0;       // into which one GPU is divided; from 1 on
   std::uint64_t memory = 0;  // of one GPU, in bytes; 0: shards do not limit memory
-  Cap cap = Cap::borrow;
+  Cap cap = Cap::off;
   Face face = Face::preload;
   bool turns_everywhere = false;           // also on devices that are processors
   bool user_may_override = false;          // the user's own CLEAVE_... are kept

@@ -1,6 +1,7 @@
 #include "slurm/usage.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <filesystem>
 #include <string_view>
@@ -67,16 +68,21 @@ std::uint64_t largest_peak(const std::string& folder) {
 std::string text_of(const Usage& usage, const std::string& node) {
   std::string text = "cleave " + node + " device=" + seconds(usage.device) +
                      " waited=" + seconds(usage.waited) + " processes=" + std::to_string(usage.processes);
-  if (usage.memory != 0) text += " memory=" + std::to_string((usage.memory + 1023) / 1024) + "K";
+  if (usage.memory != 0) text += " memory=" + std::to_string((usage.memory + 1023) / 1024) + "k";
+  // As it comes back: sacctmgr 22.05 makes all letters small.
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
   return text;
 }
 
-std::string with_part(const std::string& comment, const std::string& node, const std::string& part) {
+std::string with_part(const std::string& comment, const std::string& part) {
+  // "cleave NODE "
+  const std::string head = part.substr(0, part.find(' ', part.find(' ') + 1) + 1);
   std::string result;
   for (std::size_t at = 0; at < comment.size();) {
     const std::size_t end = std::min(comment.find("; ", at), comment.size());
     const std::string each = comment.substr(at, end - at);
-    if (!each.starts_with("cleave " + node + " ")) result += each + "; ";
+    if (!each.starts_with(head)) result += each + "; ";
     at = end + 2;
   }
   return result + part;

@@ -1,7 +1,7 @@
 // What a job has had of this node's GPUs, and how it is told to Slurm's accounting: as one part, for each node, of the text in
 // the job's AdminComment, which sacct shows and no user can change.
 //
-//   cleave gpu1 device=12.345s waited=3.210s processes=4 memory=256M; cleave gpu2 ...
+//   cleave gpu1 device=12.345s waited=3.210s processes=4 memory=262144k; cleave gpu2 ...
 //
 // Nothing else of a job's record can take it: sacct's resources (TRES) are filled by Slurm's own plugins, and a controller
 // takes changes of a job (scontrol) only as long as it runs, which a job that is cancelled does not any more. So the
@@ -30,9 +30,10 @@ Usage usage_of(const std::string& registry, const std::string& job);
 // folder. They are the user's, and not trusted: what is no such number counts as 0.
 std::uint64_t largest_peak(const std::string& folder);
 
+// In small letters.
 std::string text_of(const Usage& usage, const std::string& node);
 
-// `comment` with this node's part added, or replaced.
-std::string with_part(const std::string& comment, const std::string& node, const std::string& part);
+// `comment` with this part added, or put in place of the one of the same node.
+std::string with_part(const std::string& comment, const std::string& part);
 
 }  // namespace cleave::slurm

@@ -1,11 +1,13 @@
 // The command line of `cleave`. Each subcommand has a folder of its own.
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,6 +15,7 @@
 
 #include "cli/bench/bench.h"
 #include "cli/doctor/doctor.h"
+#include "cli/icd/cdi.h"
 #include "cli/icd/icd.h"
 #include "cli/layer/layer.h"
 #include "cli/option_checks.h"
@@ -192,8 +195,43 @@ void add_icd_options(CLI::App& command, IcdRequest& request, bool changes) {
   command.add_flag("--apply", request.apply, "Make the changes even if the user is not root");
 }
 
+// A vendor's and a class's name: letters, digits, and within them "_", "-" and, for the vendor, ".".
+std::string check_kind(const std::string& kind) {
+  const auto is_name = [](std::string_view name, std::string_view marks) {
+    const auto is_letter = [](unsigned char each) { return std::isalnum(each) != 0; };
+    return !name.empty() && std::isalpha(static_cast<unsigned char>(name.front())) != 0 &&
+           is_letter(name.back()) && std::all_of(name.begin(), name.end(), [&](char each) {
+             return is_letter(static_cast<unsigned char>(each)) || marks.find(each) != std::string_view::npos;
+           });
+  };
+  const std::size_t slash = kind.find('/');
+  const bool is_kind = slash != std::string::npos &&
+                       is_name(std::string_view(kind).substr(0, slash), "_-.") &&
+                       is_name(std::string_view(kind).substr(slash + 1), "_-");
+  return is_kind ? "" : kind + ": expected VENDOR/CLASS, such as example.com/gpu";
+}
+
+// docs/slurm.md, of Kubernetes
+void add_cdi(CLI::App& icd, CdiRequest& request) {
+  CLI::App& cdi =
+      *icd.add_subcommand("cdi", "Print a file by which containers get Cleave (Container Device Interface)");
+  cdi.add_option("--kind", request.kind, "The devices' kind (cleave.local/gpu)")
+      ->check(CLI::Validator(check_kind, ""))
+      ->type_name("VENDOR/CLASS");
+  cdi.add_option("--shards", request.shards, "Shards of a GPU: there is a device for each number of them (1)")
+      ->check(CLI::Range(1, 1000).description(""))
+      ->type_name("N");
+  cdi.add_option("--memory", request.memory, "The memory of a GPU, of which each shard has its part")
+      ->check(setting_check("CLEAVE_MEMORY_LIMIT"))
+      ->type_name("SIZE");
+  cdi.add_option_function<std::string>(
+         "--registry", [&request](const std::string& folder) { request.registry = absolute(folder); },
+         "The folder that containers on a GPU share (/dev/shm/cleave)")
+      ->type_name("FOLDER");
+}
+
 // docs/vendor.md
-void add_icd(CLI::App& app, IcdRequest& request) {
+void add_icd(CLI::App& app, IcdRequest& request, CdiRequest& to_print) {
   CLI::App& icd = *app.add_subcommand("icd", "Register the vendor library in place of the vendors' drivers");
   icd.require_subcommand(1);
   const auto add = [&](const char* name, const char* description, IcdRequest::Action action) -> CLI::App& {
@@ -212,6 +250,7 @@ void add_icd(CLI::App& app, IcdRequest& request) {
   add("uninstall", "Restore everything as it was before", IcdRequest::Action::uninstall);
   add("status", "Show what is registered and wrapped; the exit status is 0 if that is every driver",
       IcdRequest::Action::status);
+  add_cdi(icd, to_print);
 }
 
 // docs/layer.md
@@ -330,7 +369,8 @@ int run_command_line(const Arguments& arguments) {
   bool doctor_runs = false;
   add_doctor(app, to_examine, doctor_runs);
   add_top(app, to_show);
-  add_icd(app, to_register);
+  CdiRequest to_print;
+  add_icd(app, to_register, to_print);
   add_layer(app, to_load);
   const CLI::App& bench_command = add_bench(app);
   add_remote(app, servers);
@@ -355,7 +395,10 @@ int run_command_line(const Arguments& arguments) {
     return doctor(to_examine);
   }
   if (app.got_subcommand("top")) return top(to_show);
-  if (app.got_subcommand("icd")) return icd(to_register);
+  if (app.got_subcommand("icd")) {
+    const bool is_cdi = app.get_subcommand("icd")->got_subcommand("cdi");
+    return is_cdi ? icd_cdi(to_print) : icd(to_register);
+  }
   if (app.got_subcommand("layer")) return layer(to_load);
   if (app.got_subcommand("remote")) return remote_ls(servers);
   if (app.got_subcommand("slurm")) return slurm(slurm_command, to_slurm, line.program);

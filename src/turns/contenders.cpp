@@ -5,6 +5,10 @@
 namespace cleave::turns {
 namespace {
 
+// For less nobody is held back: a pause of microseconds, as a cap of nearly all demands after each quantum, would cost whoever
+// has the larger weight its turn, and all would get the same.
+constexpr Ns kLeastPause = 1'000'000;
+
 // Device time at the rate of a cap, as time.
 Ns time_to_pay(Ns used, std::uint16_t cap) {
   return std::min(std::clamp<Ns>(used, 0, kMaxSpread) * kWholeDevice / cap, kMaxSpread);
@@ -74,7 +78,7 @@ void charge_caps(const View& state, std::uint32_t slot, Ns from, Ns until, Toler
     p.paid_at =
         std::max(p.paid_at, from - time_to_pay(tolerance.late, p.cap)) + time_to_pay(until - from, p.cap);
     p.paid_at = std::min(p.paid_at, until + kLongestPause);
-    const Ns most = time_to_pay(tolerance.burst, p.cap) - tolerance.burst;
+    const Ns most = std::max(time_to_pay(tolerance.burst, p.cap) - tolerance.burst, kLeastPause);
     if (p.paid_at - until >= most) p.throttled = 1;
   }
 }

@@ -162,7 +162,13 @@ void Scheduler::forgive(View state, const Contenders& contenders, unsigned prior
         foremost = std::max(foremost, distance(origin, state.participants[other].virtual_time));
     }
     const Load others = load_of(state, contenders, priority, is_of_group);
-    const std::int64_t lift = others.mean - virtual_of(quantum_, contenders.weight(slot)) - foremost;
+    // Others' turns alone put it behind by a quantum at their weights, which is no debt if these are smaller.
+    std::uint32_t lightest = contenders.weight(slot);
+    for (std::uint32_t other = 0; other < state.header.slots; ++other) {
+      if (contenders.has(other) && state.participants[other].priority == priority)
+        lightest = std::min(lightest, contenders.weight(other));
+    }
+    const std::int64_t lift = others.mean - virtual_of(quantum_, lightest) - foremost;
     if (others.weight == 0 || lift <= 0) continue;
     for (std::uint32_t other = 0; other < state.header.slots; ++other) {
       if (!is_of_group(other)) continue;

@@ -36,7 +36,7 @@ def missing():
     if absent:
         return f"no Slurm: the packages {', '.join(absent)} are not installed (./quickstart test installs them)"
     if not PLUGIN.exists():
-        return "the plugin for Slurm was not built: slurm/spank.h is missing (slurm-wlm-basic-plugins-dev)"
+        return "the plugin for Slurm was not built: slurm/spank.h is missing (libslurm-dev)"
     return ""
 
 

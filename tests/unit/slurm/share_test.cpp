@@ -39,7 +39,7 @@ Granted granted(const Site& site, unsigned shards, const Wishes& wishes = {},
 }
 
 TEST(Share, IsInProportionToTheShards) {
-  const Site site = site_of({"memory=8G"});
+  const Site site = site_of({"memory=8G", "cap=borrow"});
   Environment one = granted(site, 1).variables;
   EXPECT_EQ(one["CLEAVE_WEIGHT"], "100");
   EXPECT_EQ(one["CLEAVE_CAP"], "25.0%,borrow");
@@ -55,9 +55,15 @@ TEST(Share, AllShardsAreTheWholeDevice) {
   for (const unsigned shards : {4U, 9U}) {
     Environment whole = granted(site_of({"memory=8G", "cap=hard"}), shards).variables;
     EXPECT_EQ(whole["CLEAVE_WEIGHT"], "400");
-    EXPECT_EQ(whole["CLEAVE_CAP"], "off");
+    EXPECT_EQ(whole["CLEAVE_CAP"], "99.9%");
     EXPECT_EQ(whole["CLEAVE_MEMORY_LIMIT"], "8589934592");
   }
+}
+
+TEST(Share, WithoutACapDeviceTimeIsCountedAllTheSame) {
+  EXPECT_EQ(granted(site_of({}), 1).variables["CLEAVE_CAP"], "99.9%");
+  EXPECT_EQ(granted(site_of({"accounting=no"}), 1).variables["CLEAVE_CAP"], "off");
+  EXPECT_EQ(granted(site_of({"cap=hard"}), 1).variables["CLEAVE_CAP"], "25.0%");
 }
 
 TEST(Share, ManyShardsStayWithinTheRangeOfWeights) {

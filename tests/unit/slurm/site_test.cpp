@@ -12,7 +12,7 @@ TEST(Site, ShardsAreAllThatIsNeeded) {
   EXPECT_EQ(parsed.problem, "");
   EXPECT_EQ(parsed.site.shards, 4U);
   EXPECT_EQ(parsed.site.memory, 0U);
-  EXPECT_EQ(parsed.site.cap, Site::Cap::borrow);
+  EXPECT_EQ(parsed.site.cap, Site::Cap::off);
   EXPECT_EQ(parsed.site.highest, Priority::normal);
   EXPECT_FALSE(parsed.site.user_may_override);
   EXPECT_FALSE(parsed.site.user_may_switch_off);

@@ -12,19 +12,20 @@ namespace cleave::slurm {
 namespace {
 
 TEST(Usage, IsOneLineOfTheNode) {
-  EXPECT_EQ(text_of({.device = 12'345'678'901, .waited = 3'210'000, .processes = 4, .memory = 0}, "gpu1"),
+  EXPECT_EQ(text_of({.device = 12'345'678'901, .waited = 3'210'000, .processes = 4, .memory = 0}, "GPU1"),
             "cleave gpu1 device=12.345s waited=0.003s processes=4");
   EXPECT_EQ(text_of({.device = 0, .waited = 0, .processes = 1, .memory = 256 << 20}, "gpu1"),
-            "cleave gpu1 device=0.000s waited=0.000s processes=1 memory=262144K");
+            "cleave gpu1 device=0.000s waited=0.000s processes=1 memory=262144k");
 }
 
 TEST(Usage, PartsOfOtherNodesAndOthersTextsAreKept) {
-  EXPECT_EQ(with_part("", "gpu1", "cleave gpu1 a"), "cleave gpu1 a");
-  EXPECT_EQ(with_part("cleave gpu1 a", "gpu2", "cleave gpu2 b"), "cleave gpu1 a; cleave gpu2 b");
-  EXPECT_EQ(with_part("checked; cleave gpu1 a; cleave gpu2 b", "gpu1", "cleave gpu1 c"),
+  EXPECT_EQ(with_part("", "cleave gpu1 a"), "cleave gpu1 a");
+  EXPECT_EQ(with_part("cleave gpu1 a", "cleave gpu2 b"), "cleave gpu1 a; cleave gpu2 b");
+  EXPECT_EQ(with_part("checked; cleave gpu1 a; cleave gpu2 b", "cleave gpu1 c"),
             "checked; cleave gpu2 b; cleave gpu1 c");
-  EXPECT_EQ(with_part("cleave gpu1 a", "gpu1", "cleave gpu1 a"), "cleave gpu1 a");
-  EXPECT_EQ(with_part("cleave gpu10 a", "gpu1", "cleave gpu1 b"), "cleave gpu10 a; cleave gpu1 b");
+  EXPECT_EQ(with_part("cleave gpu1 a", "cleave gpu1 a"), "cleave gpu1 a");
+  EXPECT_EQ(with_part("cleave gpu1 a; x", "cleave gpu1 b"), "x; cleave gpu1 b");
+  EXPECT_EQ(with_part("cleave gpu10 a", "cleave gpu1 b"), "cleave gpu10 a; cleave gpu1 b");
 }
 
 TEST(Usage, TheLargestPeakIsFoundInWhatProcessesHaveLeft) {

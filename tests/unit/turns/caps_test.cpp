@@ -106,6 +106,15 @@ TEST_F(Capped, OthersHaveWhatACapLeaves) {
   EXPECT_LE(device.clients[other].longest_wait, 2 * Scheduler::kBurst);
 }
 
+TEST_F(Capped, CapsOfNearlyAllLeaveSharesToTheWeights) {
+  const auto light = device.add_job(100);
+  const auto heavy = device.add_job(300);
+  for (const auto slot : {light, heavy}) device.participant(slot).cap = kWholeDevice - 1;
+  device.run_for(5 * kSecond);
+  EXPECT_NEAR(device.share(light), 0.25, 0.01);
+  EXPECT_NEAR(device.share(heavy), 0.75, 0.01);
+}
+
 TEST_F(Capped, AHigherClassDoesNotLiftACap) {
   const auto slot = add(30);
   device.participant(slot).priority = static_cast<std::uint8_t>(Priority::high);
