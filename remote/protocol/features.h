@@ -17,6 +17,7 @@ enum class Feature : std::uint64_t {
   shared_ring = 1U << 3U,  // data passes through shared memory slice by slice
   includes = 1U << 4U,     // the files that a program includes come with its build
   end_answers = 1U << 6U,  // Command.at_end
+  compression = 1U << 7U,  // payloads in blocks, which may be compressed
 };
 
 inline constexpr std::uint64_t bit(Feature feature) { return static_cast<std::uint64_t>(feature); }

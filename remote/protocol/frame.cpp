@@ -25,6 +25,7 @@ HeaderBytes encode(const FrameHeader& header) {
   HeaderBytes bytes{};
   put(bytes, 0, header.message, 4);
   put(bytes, 4, static_cast<std::uint16_t>(header.kind), 2);
+  put(bytes, 6, header.in_blocks ? 1 : 0, 2);
   put(bytes, 8, header.payload, 8);
   return bytes;
 }
@@ -32,13 +33,14 @@ HeaderBytes encode(const FrameHeader& header) {
 std::optional<FrameHeader> decode(const HeaderBytes& bytes) {
   const std::uint64_t kind = get(bytes, 4, 2);
   if (kind < static_cast<std::uint16_t>(FrameKind::hello) ||
-      kind > static_cast<std::uint16_t>(FrameKind::events) || get(bytes, 6, 2) != 0) {
+      kind > static_cast<std::uint16_t>(FrameKind::events) || get(bytes, 6, 2) > 1) {
     return std::nullopt;
   }
   FrameHeader header{static_cast<FrameKind>(kind), static_cast<std::uint32_t>(get(bytes, 0, 4)),
-                     get(bytes, 8, 8)};
+                     get(bytes, 8, 8), get(bytes, 6, 2) == 1};
   if (header.message == 0 || header.message > max_message_size(header.kind)) return std::nullopt;
   if (header.payload > (may_have_payload(header.kind) ? kMaxPayload : 0)) return std::nullopt;
+  if (header.in_blocks && !may_have_payload(header.kind)) return std::nullopt;
   return header;
 }
 

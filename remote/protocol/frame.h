@@ -2,8 +2,8 @@
 //
 //   0  u32  size of the message, in bytes: 1 to kMaxMessageSize (limits.h), for a Hello to kMaxHelloSize
 //   4  u16  kind
-//   6  u16  0
-//   8  u64  size of the payload: 0 to kMaxPayload
+//   6  u16  0; 1: the payload comes in blocks (feature `compression`; remote/transport/payload_blocks.h)
+//   8  u64  size of the payload: 0 to kMaxPayload; of one in blocks when they are decompressed
 //
 // All little-endian. The message is a finished FlatBuffer of the kind's table, without a size prefix. The payload is the
 // payloads of the message's commands or items, one after the other; their sizes add up to its size.
@@ -26,6 +26,7 @@ struct FrameHeader {
   FrameKind kind{};
   std::uint32_t message = 0;
   std::uint64_t payload = 0;
+  bool in_blocks = false;
 
   bool operator==(const FrameHeader&) const = default;
 };

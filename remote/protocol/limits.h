@@ -18,6 +18,8 @@ inline constexpr std::uint32_t kMaxCommands = 4096;
 inline constexpr std::uint64_t kMaxWindows = 16;
 // All payloads of one frame together.
 inline constexpr std::uint64_t kMaxPayload = std::uint64_t{1} << 40U;
+// Bytes of a payload's block (feature `compression`), before compression.
+inline constexpr std::size_t kMaxBlock = std::size_t{128} << 10U;
 // Nesting in a message, and its tables, as FlatBuffers' verifier counts.
 inline constexpr std::uint32_t kMaxDepth = 12;
 inline constexpr std::uint32_t kMaxTables = 200'000;

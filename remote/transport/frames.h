@@ -1,15 +1,18 @@
-// Whole frames on a stream: header and message are read into a buffer, the payload directly to its destination.
+// Whole frames on a stream: header and message are read into a buffer, the payload directly to its destination, decompressed
+// where it was compressed (payload_blocks.h).
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "remote/protocol/frame.h"
 #include "remote/transport/brief_spin.h"
+#include "remote/transport/payload_blocks.h"
 #include "remote/transport/stream.h"
 
 namespace cleave::remote {
@@ -26,13 +29,16 @@ class FrameReader {
   // of more than `most` bytes.
   ReadStatus next(FrameHeader& header, Time until, std::uint32_t most = kMaxMessageSize);
 
+  // From now on payloads may come in blocks. Before that, one that does ends the connection.
+  void accept_blocks() { accepts_blocks_ = true; }
+
   // To be called before next() if a frame is expected soon: polls for it for a short time without sleeping (brief_spin.h).
   void spin();
 
   // The message of the current frame; aligned for FlatBuffers, valid until next().
   [[nodiscard]] std::span<const std::byte> message() const;
 
-  // Reads or skips the next bytes of the payload. False: the connection is closed.
+  // Reads or skips the next bytes of the payload. False: the connection is closed, or a block is not valid.
   bool read_payload(std::span<std::byte> into);
   bool skip_payload(std::uint64_t size);
 
@@ -58,6 +64,9 @@ class FrameReader {
   [[nodiscard]] Time read_deadline() const;
   void note_received();
   bool read_exactly(std::span<std::byte> into);
+  bool read_plain(std::span<std::byte> into);
+  bool read_blocks(std::span<std::byte> into);
+  bool begin_block(std::span<std::byte>& into);
 
   Stream& stream_;
   Duration stall_timeout_;
@@ -69,11 +78,25 @@ class FrameReader {
   std::size_t end_ = 0;
   std::vector<std::uint64_t> message_;
   std::size_t message_size_ = 0;
+
+  // Payloads in blocks.
+  struct Blocks {
+    std::vector<std::byte> wire;     // of a compressed block
+    std::vector<std::byte> decoded;  // of one that is read in parts
+    BlockDecoder decoder;
+  };
+  bool accepts_blocks_ = false;
+  bool in_blocks_ = false;              // the current payload
+  std::uint64_t payload_left_ = 0;      // of it, in blocks that have not begun
+  std::uint32_t plain_left_ = 0;        // of a block that is not compressed
+  std::span<const std::byte> decoded_;  // of a block that is
+  std::unique_ptr<Blocks> blocks_;      // made by the first compressed block
 };
 
-// Writes one frame. Callers serialise their calls. False: the connection is closed, or has accepted no data for
+// Writes one frame, its payload in blocks if `writer` (which may be null, and is of this stream) chooses so. Callers serialise their calls. False: the connection is closed, or has accepted no data for
 // `stall_timeout`.
 bool write_frame(Stream& stream, FrameKind kind, std::span<const std::byte> message,
-                 std::span<const std::span<const std::byte>> payloads, Duration stall_timeout);
+                 std::span<const std::span<const std::byte>> payloads, Duration stall_timeout,
+                 PayloadWriter* writer = nullptr);
 
 }  // namespace cleave::remote

@@ -78,6 +78,8 @@ class SocketStream final : public Stream {
     return ::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
   }
 
+  std::optional<LinkMeasure> measure() override { return measure_tcp(socket_); }
+
   void shutdown() override { ::shutdown(socket_, SHUT_RDWR); }
   [[nodiscard]] int descriptor() const override { return socket_; }
 

@@ -9,10 +9,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include <sys/uio.h>
+
+#include "remote/transport/link_measure.h"
 
 namespace cleave::remote {
 
@@ -46,6 +49,9 @@ class Stream {
   // Whether a read would return data without waiting for the network, or would find the connection closed where the socket
   // alone does not show it.
   [[nodiscard]] virtual bool has_data() = 0;
+
+  // What is known of the link; empty: it cannot be measured.
+  [[nodiscard]] virtual std::optional<LinkMeasure> measure() { return std::nullopt; }
 
   // Why the connection has closed, for people, as far as it is known; else empty.
   [[nodiscard]] virtual std::string close_reason() { return {}; }

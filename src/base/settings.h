@@ -94,6 +94,7 @@ struct RemoteSettings {
   bool original_name = false;                 // the platform keeps its driver's name
   bool required = false;                      // no platform at all if one of the servers is unreachable
   std::chrono::milliseconds timeout{10'000};  // without an answer for this long, a server counts as lost
+  bool compression = true;                    // where it pays
   std::string token_file;                     // empty: no token
   // PEM files for TLS. Empty: the system's authorities, and no client certificate.
   std::string authorities;

@@ -199,6 +199,11 @@ bool parse_remote_name(Settings& settings, std::string_view text) {
   return parse_choice(text, kChoices, settings.remote.original_name);
 }
 
+bool parse_compression(Settings& settings, std::string_view text) {
+  constexpr Choice<bool> kChoices[] = {{"auto", true}, {"off", false}};
+  return parse_choice(text, kChoices, settings.remote.compression);
+}
+
 bool parse_min_items(Settings& settings, std::string_view text) {
   if (text == "cores") return settings.min_items.reset(), true;
   std::size_t items = 0;
@@ -403,6 +408,7 @@ const std::vector<Setting>& settings_list() {
       {"CLEAVE_REMOTE_REQUIRED", "remote.required", "false", "true or false",
        [](Settings& s, std::string_view text) { return parse_bool(text, s.remote.required); }},
       {"CLEAVE_REMOTE_NAME", "remote.name", "remote", "remote or original", parse_remote_name},
+      {"CLEAVE_REMOTE_COMPRESSION", "remote.compression", "auto", "auto or off", parse_compression},
       {"CLEAVE_REMOTE_TIMEOUT", "remote.timeout", "10", "a number of seconds from 0.1 to 3600",
        parse_remote_timeout},
       {"CLEAVE_REMOTE_TOKEN_FILE", "remote.token_file", "", "the path of a file",

@@ -123,7 +123,9 @@ bool Connection::handshake(const base::RemoteSettings& settings, bool query, Tim
   Builder builder;
   const auto token_text = builder.CreateString(token);
   const auto name = builder.CreateString(program_name());
-  const std::uint64_t features = kSupportedFeatures | (shared_ == nullptr ? 0 : kSharedMemoryFeatures);
+  const bool compresses = settings.compression && shared_ == nullptr && stream_->measure().has_value();
+  const std::uint64_t features = kSupportedFeatures | (shared_ == nullptr ? 0 : kSharedMemoryFeatures) |
+                                 (compresses ? bit(Feature::compression) : 0);
   builder.Finish(wire::CreateHello(builder, kVersion, kOldestVersion, features, kByteOrder, token_text, name,
                                    static_cast<std::uint32_t>(heartbeat_.count()), query));
   const auto begin = steady_clock::now();
@@ -165,6 +167,10 @@ bool Connection::accept_welcome(const FrameHeader& header, std::string& problem)
   if ((welcome_->features() & bit(Feature::shared_memory)) == 0) shared_.reset();
   supports_rings_ = (welcome_->features() & bit(Feature::shared_ring)) != 0;
   supports_end_answers_ = (welcome_->features() & bit(Feature::end_answers)) != 0;
+  if ((welcome_->features() & bit(Feature::compression)) != 0) {
+    input_.accept_blocks();
+    payload_writer_.emplace(*stream_);
+  }
   // A server that sends pings rarely gets a longer timeout.
   timeout_ = std::max(timeout_, milliseconds(3 * std::min(welcome_->heartbeat(), 600'000U)));
   input_.set_stall_timeout(timeout_);

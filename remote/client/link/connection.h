@@ -325,6 +325,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Ring::Peer ring_peer();
   void flush_locked(const Box& data) CLEAVE_REQUIRES(out_mutex_);
   void flush_as_watcher() CLEAVE_REQUIRES(out_mutex_);
+  bool send_gathered(const FrameHeader& header, const WhileBlocked& meanwhile) CLEAVE_REQUIRES(out_mutex_);
+  bool send_payload(std::span<const std::byte> part) CLEAVE_REQUIRES(out_mutex_);
   void flush_locked(std::uint64_t more, const std::function<bool()>& write_more) CLEAVE_REQUIRES(out_mutex_);
   void keep_until_complete(Id event, SharedArea::Place place) CLEAVE_EXCLUDES(events_mutex_);
   std::uint32_t register_request(PendingRequest& pending) CLEAVE_REQUIRES(out_mutex_)
@@ -381,6 +383,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::unique_ptr<SharedArea> shared_;  // null: not supported by the server, or it is on another machine
   bool supports_rings_ = false;
   bool supports_end_answers_ = false;
+  std::optional<PayloadWriter> payload_writer_;  // with out_mutex_; empty: payloads are not compressed
   std::vector<std::byte> welcome_bytes_;
   const wire::Welcome* welcome_ = nullptr;
   std::chrono::nanoseconds round_trip_{0};
@@ -402,6 +405,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::vector<std::byte> small_data_ CLEAVE_GUARDED_BY(out_mutex_);  // payloads small enough to copy
   std::uint64_t commands_sent_ CLEAVE_GUARDED_BY(out_mutex_) = 0;    // those with a queue
   bool watcher_sends_ CLEAVE_GUARDED_BY(out_mutex_) = false;
+  bool in_blocks_ CLEAVE_GUARDED_BY(out_mutex_) = false;  // the payload of the current frame
   // Commands and bytes that had ended when the windows last stalled on user events of the program.
   std::pair<std::uint64_t, std::uint64_t> stalled_at_ CLEAVE_GUARDED_BY(out_mutex_){UINT64_MAX, 0};
   std::atomic<std::uint64_t> bytes_sent_{0};  // and to be read

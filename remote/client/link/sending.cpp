@@ -33,7 +33,8 @@ std::chrono::steady_clock::rep now() { return std::chrono::steady_clock::now().t
 // Sends a box's bytes in wire order.
 class BoxWriter {
  public:
-  BoxWriter(Stream& stream, Duration timeout) : stream_(stream), timeout_(timeout) {}
+  using Send = std::function<bool(std::span<const std::byte>)>;
+  explicit BoxWriter(Send send) : send_(std::move(send)) {}
 
   bool write(const Box& box) {
     bool sent = true;
@@ -57,13 +58,9 @@ class BoxWriter {
     return staged == 0 || put(staging_.data(), staged);
   }
 
-  bool put(std::byte* place, std::size_t size) {
-    iovec part{place, size};
-    return stream_.write(std::span(&part, 1), timeout_);
-  }
+  bool put(std::byte* place, std::size_t size) { return send_(std::span(place, size)); }
 
-  Stream& stream_;
-  const Duration timeout_;
+  const Send send_;
   std::array<std::byte, std::size_t{16} * 1024> staging_{};
   std::size_t staged_ = 0;
 };
@@ -240,7 +237,9 @@ void Connection::flush() {
 }
 
 void Connection::flush_locked(const Box& data) {
-  flush_locked(data.bytes(), [&] { return data.bytes() == 0 || BoxWriter(*stream_, timeout_).write(data); });
+  const auto send = [this](std::span<const std::byte> part)
+                        CLEAVE_NO_THREAD_SAFETY_ANALYSIS { return send_payload(part); };
+  flush_locked(data.bytes(), [&] { return data.bytes() == 0 || BoxWriter(send).write(data); });
 }
 
 // While it sends, the watcher must go on reading: the server may not read before its own data has been taken, and no
@@ -249,6 +248,26 @@ void Connection::flush_as_watcher() {
   watcher_sends_ = true;
   flush_locked({});
   watcher_sends_ = false;
+}
+
+// Its small data included.
+bool Connection::send_gathered(const FrameHeader& header, const WhileBlocked& meanwhile) {
+  const std::span message(builder_.GetBufferPointer(), builder_.GetSize());
+  if (in_blocks_) {
+    payload_writer_->begin(header, std::as_bytes(message), timeout_, meanwhile);
+    return payload_writer_->add(small_data_);
+  }
+  HeaderBytes bytes = encode(header);
+  std::array<iovec, 3> parts{{{bytes.data(), bytes.size()},
+                              {message.data(), message.size()},
+                              {small_data_.data(), small_data_.size()}}};
+  return stream_->write(std::span(parts).first(small_data_.empty() ? 2 : 3), timeout_, meanwhile);
+}
+
+bool Connection::send_payload(std::span<const std::byte> part) {
+  if (in_blocks_) return payload_writer_->add(part);
+  iovec one{const_cast<std::byte*>(part.data()), part.size()};
+  return stream_->write(std::span(&one, 1), timeout_);
 }
 
 // Sends what was gathered, then `more` bytes of payload by write_more().
@@ -260,15 +279,11 @@ void Connection::flush_locked(std::uint64_t more, const std::function<bool()>& w
   }
   builder_.Finish(wire::CreateCommands(builder_, builder_.CreateVector(commands_)));
   FrameHeader header{FrameKind::commands, builder_.GetSize(), small_data_.size() + more};
-  HeaderBytes bytes = encode(header);
-  std::array<iovec, 3> parts{{{bytes.data(), bytes.size()},
-                              {builder_.GetBufferPointer(), builder_.GetSize()},
-                              {small_data_.data(), small_data_.size()}}};
   WhileBlocked meanwhile;
   if (watcher_sends_) meanwhile = [this] { read_as_watcher(); };
-  bool sent =
-      alive() && stream_->write(std::span(parts).first(small_data_.empty() ? 2 : 3), timeout_, meanwhile);
-  sent = sent && write_more();
+  in_blocks_ = payload_writer_ && payload_writer_->wants(header.payload);
+  bool sent = alive() && send_gathered(header, meanwhile) && write_more();
+  if (in_blocks_) sent = sent && payload_writer_->end();
   if (!sent) stream_->shutdown();  // the reader ends the connection
   builder_.Clear();
   commands_.clear();

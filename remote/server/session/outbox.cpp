@@ -49,7 +49,8 @@ void Outbox::write(EventsFrame& frame) {
   const std::uint64_t commands = commands_ended();
   const std::uint64_t bytes = bytes_ended();
   const auto message = frame.finish(commands, bytes);
-  if (!write_frame(stream_, FrameKind::events, message, frame.payloads(), send_timeout_)) on_lost_();
+  PayloadWriter* const writer = payload_writer_ ? &*payload_writer_ : nullptr;
+  if (!write_frame(stream_, FrameKind::events, message, frame.payloads(), send_timeout_, writer)) on_lost_();
   reported_commands_.store(commands, std::memory_order_relaxed);
   reported_bytes_.store(bytes, std::memory_order_relaxed);
   last_sent_.store(now(), std::memory_order_relaxed);

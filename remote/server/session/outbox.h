@@ -8,11 +8,13 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/mutex.h"
 #include "remote/server/session/events_frame.h"
 #include "remote/server/worker/kernel_output.h"
+#include "remote/transport/payload_blocks.h"
 #include "remote/transport/stream.h"
 
 namespace cleave::remote::server {
@@ -22,6 +24,9 @@ class Outbox {
   // `on_lost` is called when the client can no longer be reached. It may be called more than once, and on any
   // thread.
   Outbox(Stream& stream, KernelOutput& printed, Duration send_timeout, std::function<void()> on_lost);
+
+  // From now on payloads go in blocks, compressed where that pays. Before anything else is called.
+  void compress() { payload_writer_.emplace(stream_); }
 
   // Sends and clears the frame. An empty one is a heartbeat, with the totals of what has ended.
   void send(EventsFrame& frame);
@@ -59,6 +64,7 @@ class Outbox {
   const Duration send_timeout_;
   const std::function<void()> on_lost_;
   base::Mutex mutex_;  // held while a frame is written
+  std::optional<PayloadWriter> payload_writer_;
   std::atomic<std::uint64_t> commands_ended_{0};
   std::atomic<std::uint64_t> bytes_ended_{0};
   std::atomic<std::uint64_t> reported_commands_{0};

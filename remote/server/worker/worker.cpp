@@ -168,6 +168,10 @@ void Worker::serve(Stream& stream, std::uint64_t features) {
   const Duration stall_timeout = assignment_.client.is_relayed ? kRelaysStallTime : options_.timeout;
   Outbox outbox(stream, kernel_output_, stall_timeout,
                 [this] { exit_worker(WorkerMessage::ended, "disconnected"); });
+  if ((features & bit(Feature::compression)) != 0) {
+    input->accept_blocks();
+    outbox.compress();
+  }
   ObjectTable objects;
   register_platforms(platforms_, objects);
   const bool shares = (features & bit(Feature::shared_memory)) != 0;
@@ -202,6 +206,8 @@ int Worker::run() {
   std::uint64_t features =
       bit(Feature::svm) | bit(Feature::pipes) | bit(Feature::includes) | bit(Feature::end_answers);
   if (shared_) features |= bit(Feature::shared_memory) | bit(Feature::shared_ring);
+  // What cannot be measured is local, or ends TLS in the front.
+  if (!shared_ && stream->measure()) features |= bit(Feature::compression);
   features &= assignment_.client.features;
   if (!welcome(*stream, features)) exit_worker(WorkerMessage::ended, "disconnected during the handshake");
   if (assignment_.client.is_query) {

@@ -86,13 +86,16 @@ class VirtualCable(Network):
 
 
 class TunnelLink(Network):
-    """`loss`: the share of packets to drop. `delay`: seconds, up to a third more or less of it, so that packets are
-    reordered. `is_cut`: all are dropped. OSError: there are no tunnel devices here."""
+    """`rate`: bytes per second in each direction; 0: not limited. `loss`: the share of packets to drop. `delay`: seconds, without
+    a rate up to a third more or less of it, so that packets are reordered. `is_cut`: all are dropped. OSError: there are no tunnel devices here."""
+
+    QUEUE = 0.2  # seconds' worth of packets that a link with a rate holds, as routers do
 
     def __init__(self, seed):
         super().__init__()
-        self.loss, self.delay, self.is_cut = 0.0, 0.0, False
+        self.loss, self.delay, self.rate, self.is_cut = 0.0, 0.0, 0, False
         self.passed = self.lost = 0  # packets
+        self.bytes = 0
         self.random = random.Random(seed)
         try:
             self.ends = [self._open(end) for end in (0, 1)]
@@ -130,6 +133,7 @@ class TunnelLink(Network):
     def _pass(self, source, target):
         waiting = []  # (due time, number, packet)
         number = 0
+        free = 0.0  # when the link has sent all that it has taken
         while not self.closing:
             try:
                 packet = os.read(source, 1 << 16)
@@ -140,11 +144,16 @@ class TunnelLink(Network):
                 number += 1
                 if self.is_cut or self.random.random() < self.loss:
                     self.lost += 1
-                else:
+                elif not self.rate:
                     heapq.heappush(waiting, (now + self.delay * self.random.uniform(2 / 3, 4 / 3), number, packet))
+                elif free - now > self.QUEUE:
+                    self.lost += 1
+                else:
+                    free = max(free, now) + len(packet) / self.rate
+                    heapq.heappush(waiting, (free + self.delay, number, packet))
             while waiting and waiting[0][0] <= now:
                 try:
-                    os.write(target, heapq.heappop(waiting)[2])
+                    self.bytes += os.write(target, heapq.heappop(waiting)[2])
                     self.passed += 1
                 except OSError:
                     self.lost += 1

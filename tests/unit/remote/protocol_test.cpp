@@ -25,7 +25,7 @@ TEST(Frame, RoundTrips) {
   for (const FrameHeader& header :
        {FrameHeader{FrameKind::hello, kMaxHelloSize, 0}, FrameHeader{FrameKind::welcome, 1, 0},
         FrameHeader{FrameKind::commands, kMaxMessageSize, kMaxPayload},
-        FrameHeader{FrameKind::events, 77, 0x123456789a}}) {
+        FrameHeader{FrameKind::events, 77, 0x123456789a, true}}) {
     EXPECT_EQ(decode(encode(header)), header);
   }
 }
@@ -47,8 +47,9 @@ TEST(Frame, BeyondTheLimitsIsRejected) {
   EXPECT_TRUE(is_refused({FrameKind::commands, 64, kMaxPayload + 1}));
   EXPECT_TRUE(is_refused({static_cast<FrameKind>(0), 64, 0}));
   EXPECT_TRUE(is_refused({static_cast<FrameKind>(5), 64, 0}));
+  EXPECT_TRUE(is_refused({FrameKind::welcome, 64, 0, true}));
   HeaderBytes reserved = encode({FrameKind::commands, 64, 0});
-  reserved[6] = std::byte{1};
+  reserved[6] = std::byte{2};
   EXPECT_FALSE(decode(reserved));
 }
 
