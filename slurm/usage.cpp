@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostFiles = 10'000;
-constexpr std::size_t kMostText = 1024 * 1024;
+constexpr std::size_t kMostText = 1'048'576;
 
 std::uint64_t peak_in(std::string_view text) {
   constexpr std::string_view kKey = "\"peak_bytes\":";
