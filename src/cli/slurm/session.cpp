@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::seconds kStepTimeout{180};
-constexpr std::chrono::seconds kPatience{10};  // with a step that has been told to end
+constexpr std::chrono::seconds kStepPatience{10};  // with a step that has been told to end
 
 void append_words(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
 
@@ -84,7 +84,7 @@ class ServersStep {
   // A server ends when its input does.
   void end() {
     step_.input.close();
-    step_.end(kPatience);
+    step_.end(kStepPatience);
   }
 
  private:
