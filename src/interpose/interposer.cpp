@@ -14,6 +14,7 @@
 #include "base/file_descriptor.h"
 #include "base/ignore_sigpipe.h"
 #include "base/log.h"
+#include "base/scoped_thread_state.h"
 #include "interpose/explain/explanations.h"
 #include "observe/process_id_path.h"
 
@@ -100,6 +101,7 @@ bool Interposer::begin() noexcept {
 }
 
 void Interposer::end() noexcept {
+  const base::ScopedCancelDisable uncancelled;  // of the thread that exits
   // A forked child that has made no launch is none that was asked about.
   const bool reports = owner.is_this_at_exit() && !in_child_ && !settings().disable;
   write_summary(reports);

@@ -17,6 +17,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/hash.h"
+#include "base/scoped_thread_state.h"
 
 namespace cleave::limits {
 namespace {
@@ -125,6 +126,7 @@ std::string MemoryLedger::name_for(const std::string& identity) {
 std::unique_ptr<MemoryLedger> MemoryLedger::open(const std::string& folder, const std::string& identity,
                                                  std::string_view tenant, std::string& problem,
                                                  std::string_view device) {
+  const base::ScopedCancelDisable uncancelled;
   if (mkdir(folder.c_str(), 0755) == 0) static_cast<void>(chmod(folder.c_str(), 01777));
   const std::string name = name_for(identity);
   const std::string path = folder + '/' + name;
@@ -144,6 +146,7 @@ std::unique_ptr<MemoryLedger> MemoryLedger::open(const std::string& folder, cons
 }
 
 MemoryLedger::~MemoryLedger() {
+  const base::ScopedCancelDisable uncancelled;
   if (slot_ == kSlots || !file_.is_valid()) return;
   entry_ = {};
   if (is_writing_allowed()) static_cast<void>(write_entry());
@@ -229,6 +232,7 @@ std::uint64_t MemoryLedger::sum(std::size_t entries, bool living) const noexcept
 }
 
 MemoryLedger::Answer MemoryLedger::book(std::uint64_t bytes, std::uint64_t limit) noexcept {
+  const base::ScopedCancelDisable uncancelled;
   if (!is_usable()) return Answer::unusable;
   const LedgerEntry before = entry_;
   entry_.bytes = saturating_sum(entry_.bytes, bytes);
@@ -255,6 +259,7 @@ MemoryLedger::Answer MemoryLedger::book(std::uint64_t bytes, std::uint64_t limit
 }
 
 void MemoryLedger::release(std::uint64_t bytes) noexcept {
+  const base::ScopedCancelDisable uncancelled;
   entry_.bytes -= std::min(entry_.bytes, bytes);
   if (is_usable() && !write_entry()) fail("it cannot be written");
 }

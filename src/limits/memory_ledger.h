@@ -11,7 +11,8 @@
 // The file is not trusted. It is read and written with pread() and pwrite(), never mapped. Who may write it can have the
 // allocations of a tenant refused, and can do nothing else.
 //
-// For one thread at a time. Nothing throws but open() and read_ledgers(), for want of memory.
+// For one thread at a time, whose cancellation takes effect after the call. Nothing throws but open() and read_ledgers(), for want of
+// memory.
 #pragma once
 
 #include <array>

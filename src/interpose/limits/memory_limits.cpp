@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <thread>
 #include <utility>
 
 #include "base/log.h"
+#include "base/scoped_thread_state.h"
 #include "interpose/drivers/device_queries.h"
 
 namespace cleave::interpose {
@@ -59,6 +61,7 @@ void MemoryLimits::reset_in_child() noexcept {
   ++generation_;
   pending_ = 0;
   freeing_.clear();
+  freeing_commands_ = 0;
   for (Account& account : accounts_) {
     account.bytes = account.peak = account.refused = 0;
     if (account.ledger) account.ledger->forget();
@@ -207,6 +210,7 @@ void MemoryLimits::unbook(const Booking& booking) noexcept {
 void MemoryLimits::cancel(std::unique_ptr<Booking> booking) noexcept { unbook(*booking); }
 
 void CL_CALLBACK MemoryLimits::destroyed(cl_mem /*object*/, void* given) {
+  const base::ScopedCancelDisable uncancelled;  // the program's thread, as a rule
   const std::unique_ptr<Booking> booking(static_cast<Booking*>(given));
   MemoryLimits& owner = *booking->owner;
   owner.unbook(*booking);
@@ -225,13 +229,16 @@ void MemoryLimits::keep(std::unique_ptr<Booking> booking, cl_mem object) noexcep
   }
 }
 
+// An address that the driver gives away again has become free in some way that was not seen.
 void MemoryLimits::keep(std::unique_ptr<Booking> booking, void* svm) noexcept try {
+  freeing(svm);
   svm_.add(svm, booking.get());
   static_cast<void>(booking.release());
 } catch (...) {  // out of memory: it stays booked
 }
 
 void MemoryLimits::releasing(cl_mem object) noexcept {
+  const base::ScopedCancelDisable uncancelled;
   const auto last = objects_.release(object);
   if (!last) return;
   Booking* const booking = *last;
@@ -245,47 +252,73 @@ void MemoryLimits::releasing(cl_mem object) noexcept {
 }
 
 void MemoryLimits::freeing(const void* svm) noexcept {
+  const base::ScopedCancelDisable uncancelled;
   const auto booking = svm_.release(svm);
   if (!booking) return;
   unbook(**booking);
   delete *booking;
 }
 
-void MemoryLimits::freeing_with(std::span<void* const> svm, cl_event event) noexcept try {
-  Freeing freeing;
-  freeing.svm.assign(svm.begin(), svm.end());
-  if (next_.clRetainEvent(event) != CL_SUCCESS) return;
-  freeing.event = event;
+std::vector<MemoryLimits::Taken> MemoryLimits::take(std::span<void* const> svm) noexcept try {
+  std::vector<Taken> taken;
+  taken.reserve(svm.size());
+  for (const void* const each : svm) {
+    if (const auto booking = svm_.release(each)) taken.push_back({each, std::unique_ptr<Booking>(*booking)});
+  }
+  return taken;
+} catch (...) {  // out of memory: it stays booked until the driver gives its address away again
+  return {};
+}
+
+void MemoryLimits::put_back(std::vector<Taken> taken) noexcept {
+  for (Taken& each : taken) keep(std::move(each.booking), const_cast<void*>(each.svm));
+}
+
+void MemoryLimits::freeing_with(std::vector<Taken> taken, cl_event event) noexcept try {
+  if (taken.empty()) return;
   static_cast<void>(collect_freed());
+  std::list<Freeing> one(1);
+  if (next_.clRetainEvent(event) != CL_SUCCESS) return put_back(std::move(taken));
+  one.front() = {event, std::move(taken)};
+  ++freeing_commands_;
   const base::MutexLock lock(mutex_);
-  freeing_.push_back(std::move(freeing));
-} catch (...) {  // out of memory: it stays booked
+  freeing_.splice(freeing_.end(), one);
+} catch (...) {  // out of memory: as if it were not freed, until the driver gives the addresses away again
+  put_back(std::move(taken));
 }
 
 // What commands have freed since. Whether there was anything.
-bool MemoryLimits::collect_freed() noexcept try {
-  std::vector<Freeing> all;
+bool MemoryLimits::collect_freed() noexcept {
+  const base::ScopedCancelDisable uncancelled;
+  std::list<Freeing> all;
   {
     const base::MutexLock lock(mutex_);
     all.swap(freeing_);
   }
-  bool found = false;
-  for (Freeing& each : all) {
+  std::list<Freeing> pending;
+  for (auto each = all.begin(); each != all.end();) {
     cl_int status = CL_COMPLETE;
     const cl_int error =
-        next_.clGetEventInfo(each.event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
-    if (error == CL_SUCCESS && status > CL_COMPLETE) {
-      const base::MutexLock lock(mutex_);
-      freeing_.push_back(std::move(each));
-      continue;
-    }
-    next_.clReleaseEvent(each.event);
-    for (const void* const svm : each.svm) freeing(svm);
-    found = true;
+        next_.clGetEventInfo(each->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
+    const auto next = std::next(each);
+    if (error == CL_SUCCESS && status > CL_COMPLETE) pending.splice(pending.end(), all, each);
+    each = next;
   }
-  return found;
-} catch (...) {
-  return false;
+  {
+    const base::MutexLock lock(mutex_);
+    freeing_.splice(freeing_.begin(), pending);
+  }
+  for (const Freeing& each : all) {
+    for (const Taken& taken : each.taken) unbook(*taken.booking);
+    --freeing_commands_;
+    next_.clReleaseEvent(each.event);
+  }
+  return !all.empty();
+}
+
+bool MemoryLimits::limit_appears() noexcept {
+  static_cast<void>(live_.poll());
+  return live_.memory() != 0;
 }
 
 std::uint64_t MemoryLimits::limited(std::uint64_t bytes) noexcept {

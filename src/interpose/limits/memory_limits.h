@@ -10,12 +10,14 @@
 // Without a limit and without a tenant nothing is counted: active() is one load. Objects that were created before there was one
 // are not counted.
 //
-// Thread-safe. The mutex is a leaf: destroyed() is called by the driver, from any of its threads. Nothing throws.
+// Thread-safe. The mutex is a leaf: destroyed() is called by the driver, from any of its threads. Nothing throws, and a pending
+// cancellation of the program's thread takes effect later.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <span>
 #include <string>
@@ -41,8 +43,11 @@ class MemoryLimits {
   MemoryLimits& operator=(const MemoryLimits&) = delete;
   ~MemoryLimits();
 
-  // Whether objects are counted.
-  [[nodiscard]] bool active() const noexcept { return always_ || live_.memory() != 0; }
+  // Whether objects are counted. A limit may appear while the program runs.
+  [[nodiscard]] bool active() noexcept {
+    if (always_ || live_.memory() != 0) return true;
+    return live_.may_change() && limit_appears();
+  }
 
   // Bytes of an object on the devices of its context.
   struct Booking {
@@ -70,9 +75,28 @@ class MemoryLimits {
   void retained(cl_mem object) noexcept { objects_.retain(object); }
   void releasing(cl_mem object) noexcept;
   void freeing(const void* svm) noexcept;
-  // These are freed when the command has ended. Takes a reference to the event.
-  void freeing_with(std::span<void* const> svm, cl_event event) noexcept;
+
+  // What a command is to free is taken out before it is enqueued, since the driver may give the addresses away again as soon as it
+  // has ended; and put back if the command is refused.
+  struct Taken {
+    const void* svm = nullptr;
+    std::unique_ptr<Booking> booking;
+  };
+  [[nodiscard]] std::vector<Taken> take(std::span<void* const> svm) noexcept;
+  void put_back(std::vector<Taken> taken) noexcept;
+  // It is freed when the command has ended. Takes a reference to the event.
+  void freeing_with(std::vector<Taken> taken, cl_event event) noexcept;
   [[nodiscard]] bool has_svm() const noexcept { return !svm_.empty(); }
+
+  // Whether commands are to free something; one relaxed load.
+  [[nodiscard]] bool waits_for_commands() const noexcept {
+    return freeing_commands_.load(std::memory_order_relaxed) != 0;
+  }
+  // The program has waited: what commands have freed meanwhile is free for the tenant's other processes, too.
+  void collect() noexcept {
+    if (waits_for_commands()) [[unlikely]]
+      static_cast<void>(collect_freed());
+  }
 
   // What the device has at most by the limit, of `bytes`.
   [[nodiscard]] std::uint64_t limited(std::uint64_t bytes) noexcept;
@@ -93,7 +117,7 @@ class MemoryLimits {
   };
   struct Freeing {
     cl_event event = nullptr;
-    std::vector<const void*> svm;
+    std::vector<Taken> taken;
   };
 
   static void CL_CALLBACK destroyed(cl_mem object, void* booking);
@@ -105,6 +129,7 @@ class MemoryLimits {
       CLEAVE_REQUIRES(mutex_);
   [[nodiscard]] std::uint32_t devices_of(cl_context context, cl_device_id device) noexcept;
   [[nodiscard]] std::uint32_t bit_of(cl_device_id device) noexcept;
+  [[nodiscard]] bool limit_appears() noexcept;
   bool collect_freed() noexcept;
   void warn(const std::string& problem) noexcept;
   void reset_in_child() noexcept CLEAVE_REQUIRES(mutex_);
@@ -117,12 +142,13 @@ class MemoryLimits {
   RecordMap<Booking*> svm_;
   std::atomic<unsigned> pending_{
       0};  // objects that the program has released and the driver not yet destroyed
+  std::atomic<unsigned> freeing_commands_{0};
   std::atomic<std::uint32_t> generation_{0};  // of processes: a child's are not its parent's
   std::atomic<bool> warned_{false};
   mutable base::Mutex mutex_;
   std::array<Account, kMaxDevices> accounts_ CLEAVE_GUARDED_BY(mutex_);
   unsigned count_ CLEAVE_GUARDED_BY(mutex_) = 0;
-  std::vector<Freeing> freeing_ CLEAVE_GUARDED_BY(mutex_);
+  std::list<Freeing> freeing_ CLEAVE_GUARDED_BY(mutex_);
 };
 
 }  // namespace cleave::interpose

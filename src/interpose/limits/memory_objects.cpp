@@ -3,6 +3,8 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "interpose/calls/next_function.h"
 #include "interpose/calls/overrides.h"
@@ -206,9 +208,14 @@ cl_int CL_API_CALL clEnqueueSVMFree(cl_command_queue queue, cl_uint count, void*
   cl_event made = nullptr;
   const bool counted = p.memory.has_svm() && free == nullptr && pointers != nullptr;
   cl_event* const asked = event == nullptr && counted ? &made : event;
+  auto taken = counted ? p.memory.take(std::span(pointers, count)) : std::vector<MemoryLimits::Taken>();
   const cl_int error =
       p.next.clEnqueueSVMFree(queue, count, pointers, free, user_data, waits, wait_list, asked);
-  if (error == CL_SUCCESS && counted) p.memory.freeing_with(std::span(pointers, count), *asked);
+  if (error == CL_SUCCESS) {
+    if (counted) p.memory.freeing_with(std::move(taken), *asked);
+  } else {
+    p.memory.put_back(std::move(taken));
+  }
   if (made != nullptr) p.next.clReleaseEvent(made);
   return error;
 }

@@ -64,6 +64,7 @@ struct Blocking<Entry, name, Result(CL_API_CALL*)(cl_command_queue, Parameters..
     const Result result = wait_traced(p, {list, count}, queue, parameters...);
     if (!p.launch_timers.empty()) note_done(p, queue, start, result);
     p.turns.settle(queue);
+    p.memory.collect();
     return result;
   }
 

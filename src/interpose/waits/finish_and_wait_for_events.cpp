@@ -101,10 +101,12 @@ cl_int CL_API_CALL clFinish(cl_command_queue queue) {
   Interposer& p = interposer();
   if (const cl_int error = p.feeder.settle(queue); error != CL_SUCCESS) [[unlikely]]
     return error;
-  if (!p.trace && p.launch_timers.empty() && !p.turns.held() && !may_sleep(p.waits, queue))
+  if (!p.trace && p.launch_timers.empty() && !p.turns.held() && !p.memory.waits_for_commands() &&
+      !may_sleep(p.waits, queue))
     return p.next.clFinish(queue);
   const cl_int error = p.launch_timers.empty() ? finish_untimed(p, queue) : finish_timed(p, queue);
   p.turns.settle(queue);
+  p.memory.collect();
   pthread_testcancel();
   return error;
 }
@@ -112,11 +114,13 @@ cl_int CL_API_CALL clFinish(cl_command_queue queue) {
 cl_int CL_API_CALL clWaitForEvents(cl_uint count, const cl_event* events) {
   Interposer& p = interposer();
   const bool timed = count == 1 && events != nullptr && !p.launch_timers.empty();
-  if (!p.trace && !timed && !p.turns.held() && (events == nullptr || !may_sleep(p.waits))) {
+  if (!p.trace && !timed && !p.turns.held() && !p.memory.waits_for_commands() &&
+      (events == nullptr || !may_sleep(p.waits))) {
     return p.next.clWaitForEvents(count, events);
   }
   const cl_int error = timed ? wait_timed(p, *events) : wait_untimed(p, count, events);
   p.turns.settle(nullptr);
+  p.memory.collect();
   pthread_testcancel();
   return error;
 }

@@ -1,5 +1,6 @@
 // Memory limits: what is refused and how, and when memory counts as free again.
 #include <array>
+#include <functional>
 #include <unistd.h>
 #include <vector>
 
@@ -155,6 +156,80 @@ TEST_F(MemoryLimitTest, SharedVirtualMemoryThatACommandFreesIsFreeWhenItHasEnded
   cl.clReleaseMemObject(object);
 }
 
+TEST_F(MemoryLimitTest, AWaitEndsTheBookingsOfWhatCommandsHaveFreed) {
+  const std::function<void(cl_event)> waits[] = {
+      [this](cl_event) { cl.clFinish(queue); }, [this](cl_event event) { cl.wait({event}); },
+      [this](cl_event) {
+        cl_int first = 0;
+        cl.read(queue, buffer, kit::Blocking::yes, std::span(&first, 1));
+      }};
+  for (const auto& wait : waits) {
+    void* memory = cl.clSVMAlloc(context, CL_MEM_READ_WRITE, kLeft, 0);
+    kit::Event freed = cl.event();
+    ASSERT_EQ(cl.clEnqueueSVMFree(queue, 1, &memory, nullptr, nullptr, 0, nullptr, freed.out()), CL_SUCCESS);
+    wait(freed);
+    EXPECT_EQ(booked(), kFixtures) << "another process of the tenant may have it";
+  }
+}
+
+TEST_F(MemoryLimitTest, WhatARefusedCommandDoesNotFreeStaysBooked) {
+  void* memory = cl.clSVMAlloc(context, CL_MEM_READ_WRITE, kLeft, 0);
+  EXPECT_NE(cl.clEnqueueSVMFree(queue, 1, &memory, nullptr, nullptr, 1, nullptr, nullptr), CL_SUCCESS);
+  cl.clFinish(queue);
+  EXPECT_EQ(booked(), kLimit);
+  cl.clSVMFree(context, memory);
+  EXPECT_EQ(booked(), kFixtures);
+}
+
+// A driver that gives an address away again as soon as it is free.
+Table with_one_address() {
+  Table table = sim::Driver::table();
+  table.clSVMAlloc = [](cl_context, cl_svm_mem_flags, size_t, cl_uint) -> void* {
+    static char memory = 0;
+    return &memory;
+  };
+  table.clSVMFree = [](cl_context, void*) {};
+  table.clEnqueueSVMFree = [](cl_command_queue queue, cl_uint, void**,
+                              void(CL_CALLBACK*)(cl_command_queue, cl_uint, void**, void*), void*,
+                              cl_uint count, const cl_event* waits, cl_event* event) {
+    return sim::Driver::table().clEnqueueMarkerWithWaitList(queue, count, waits, event);
+  };
+  return table;
+}
+
+struct ReusedAddressTest : LedgerFolder, InterposerFixture, testing::Test {
+  ReusedAddressTest()
+      : InterposerFixture(with_limit(folder.path()), default_driver(), 0, with_one_address()) {}
+
+  void* allocate(std::size_t size) const { return cl.clSVMAlloc(context, CL_MEM_READ_WRITE, size, 0); }
+  void free_by_command(void* memory) const {
+    EXPECT_EQ(cl.clEnqueueSVMFree(queue, 1, &memory, nullptr, nullptr, 0, nullptr, nullptr), CL_SUCCESS);
+  }
+  static std::uint64_t booked() { return interpose::interposer().memory.report()[0].bytes; }
+};
+
+TEST_F(ReusedAddressTest, WhatACommandHasFreedIsNotTheAddresssNextUse) {
+  for (int round = 0; round < 3; ++round) {
+    void* const first = allocate(kLeft / 2);
+    ASSERT_NE(first, nullptr) << round;
+    free_by_command(first);
+    // The command has ended in the driver, and nothing has been collected since.
+    void* const second = allocate(kLeft / 4);
+    ASSERT_NE(second, nullptr) << round;
+    cl.clFinish(queue);
+    EXPECT_EQ(booked(), kFixtures + kLeft / 4) << "the second one still lives";
+    cl.clSVMFree(context, second);
+    EXPECT_EQ(booked(), kFixtures);
+  }
+}
+
+TEST_F(ReusedAddressTest, AnAddressThatComesAgainWasFree) {
+  ASSERT_NE(allocate(kLeft), nullptr);
+  void* const again = allocate(0);
+  EXPECT_EQ(booked(), kFixtures);
+  cl.clSVMFree(context, again);
+}
+
 TEST_F(MemoryLimitTest, TheDevicesQueriesTellTheLimit) {
   for (const cl_device_info name : {CL_DEVICE_GLOBAL_MEM_SIZE, CL_DEVICE_MAX_MEM_ALLOC_SIZE}) {
     cl_ulong bytes = 0;
@@ -237,6 +312,19 @@ TEST_F(OldDriverMemoryLimitTest, TheLastReferenceOfTheProgramFreesIt) {
   cl_mem const again = cl.clCreateBuffer(context, 0, kLeft, nullptr, &error);
   EXPECT_EQ(error, CL_SUCCESS);
   cl.clReleaseMemObject(again);
+}
+
+TEST(LiveMemoryLimits, ALimitThatAppearsCountsFromThenOn) {
+  const kit::TemporaryFolder folder;
+  const sim::Driver driver(default_driver());
+  base::Configuration configuration;
+  configuration.file = folder.write("cleave.toml", "[turns]\nweight = 5\n");
+  limits::LiveLimits live(configuration);
+  base::ForkLocks forks;
+  interpose::MemoryLimits memory(forks, sim::Driver::table(), live, "");
+  EXPECT_FALSE(memory.active());
+  folder.write("cleave.toml", "[limits]\nmemory = \"8M\"\n");
+  EXPECT_TRUE(kit::eventually([&] { return memory.active(); })) << "nobody else looks at the file";
 }
 
 struct UnlimitedMemoryTest : InterposerFixture, testing::Test {};

@@ -147,6 +147,34 @@ TEST(ConfiguredThreadCancellation, WaitsOfAProcessThatHoldsTheDevice) {
   fixture.expect_each_item_ran(6);
 }
 
+// What is booked is written to a file, also where the driver destroys an object on the program's thread.
+TEST(ConfiguredThreadCancellation, WhereMemoryIsCounted) {
+  const kit::TemporaryFolder folder;
+  base::Settings settings = kit::with(default_settings(), &base::Settings::registry, folder.path());
+  settings.limits.memory = 1 << 20;
+  settings.limits.tenant = "alice";
+  InterposerFixture fixture(settings);
+  const kit::Api& cl = fixture.cl;
+  const auto booked = [] { return interpose::interposer().memory.report()[0].bytes; };
+  const std::uint64_t before = booked();
+  EXPECT_TRUE(is_cancelled([&] {
+    cl_mem const object = cl.clCreateBuffer(fixture.context, 0, 4096, nullptr, nullptr);
+    pthread_cancel(pthread_self());
+    cl.clReleaseMemObject(object);
+  }));
+  EXPECT_TRUE(is_cancelled([&] {
+    void* const memory = cl.clSVMAlloc(fixture.context, CL_MEM_READ_WRITE, 4096, 0);
+    pthread_cancel(pthread_self());
+    cl.clSVMFree(fixture.context, memory);
+  }));
+  EXPECT_TRUE(completes_when_cancelled([&] {
+    void* memory = cl.clSVMAlloc(fixture.context, CL_MEM_READ_WRITE, 4096, 0);
+    cl.clEnqueueSVMFree(fixture.queue, 1, &memory, nullptr, nullptr, 0, nullptr, nullptr);
+    cl.clFinish(fixture.queue);
+  }));
+  EXPECT_EQ(booked(), before);
+}
+
 INSTANTIATE_TEST_SUITE_P(Modes, ThreadCancellation,
                          testing::Values(Mode{base::LaunchMode::queued}, Mode{base::LaunchMode::sequential}),
                          testing::PrintToStringParamName());
