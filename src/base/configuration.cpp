@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <iterator>
+#include <optional>
+#include <system_error>
 #include <utility>
 
 #include "base/folder_check.h"
@@ -13,17 +16,20 @@
 namespace cleave::base {
 namespace {
 
+constexpr const char* kTenantVariable = "CLEAVE_TENANT";
 constexpr const char* kConsequence = "; splitting is off until this is fixed";
 
 // Applies the sources in order; each value replaces the one set before it.
 class Loader {
  public:
-  explicit Loader(const Environment& environment) : environment_(environment) {
+  explicit Loader(const Environment& environment, std::optional<std::string_view> tenant = std::nullopt)
+      : environment_(environment), tenant_(tenant) {
     for (const Setting& setting : settings_list()) {
       result_.lines.push_back({setting.key, setting.default_text, "default", setting.variable});
     }
     result_.settings.cache = default_cache_folder();
     result_.settings.registry = CLEAVE_REGISTRY_FOLDER;
+    if (tenant_) result_.settings.limits.tenant = *tenant_;
   }
 
   Configuration load() && {
@@ -40,6 +46,7 @@ class Loader {
  private:
   void read_file() {
     if (const char* named = environment_("CLEAVE_CONFIG"); named != nullptr && *named != '\0') {
+      look_at(named);
       const TomlFile file = read_toml(named);
       if (!file.exists) {
         problem(std::string("CLEAVE_CONFIG=\"") + named + "\" does not exist: name a TOML file or unset it");
@@ -47,15 +54,31 @@ class Loader {
       if (file.unreadable) {
         problem(std::string("CLEAVE_CONFIG=\"") + named + "\" " + file.error +
                 ": name a TOML file or unset it");
-        return;
+        return forget_file();
       }
       apply(named, file);
       return;
     }
     for (const std::string& path : default_files()) {
+      look_at(path);
       const TomlFile file = read_toml(path);
       if (file.exists) return apply(path, file);
     }
+    forget_file();
+  }
+
+  void forget_file() {
+    result_.file.clear();
+    result_.stamp = {};
+  }
+
+  // Before the file is read, so that a change meanwhile is noticed later; by its full path, since the program may change to
+  // another folder.
+  void look_at(const std::string& path) {
+    std::error_code error;
+    result_.file = std::filesystem::absolute(path, error).string();
+    if (error) result_.file = path;
+    result_.stamp = stamp_of(result_.file);
   }
 
   std::string default_cache_folder() const {
@@ -79,7 +102,6 @@ class Loader {
   }
 
   void apply(const std::string& path, const TomlFile& file) {
-    result_.file = path;
     if (file.unreadable) {
       problem(path + " " + file.error + ": put a TOML file there or remove it");
     } else if (!file.error.empty()) {
@@ -159,11 +181,11 @@ class Loader {
   }
 
   void apply_tenant() {
-    const char* const named = environment_("CLEAVE_TENANT");
+    const char* const named = environment_(kTenantVariable);
     Settings scratch = result_.settings;
-    if (named != nullptr && *named != '\0') {
+    if (named != nullptr && *named != '\0' && !tenant_) {
       for (const Setting& setting : settings_list()) {
-        if (std::string_view(setting.variable) == "CLEAVE_TENANT") setting.apply(scratch, named);
+        if (std::string_view(setting.variable) == kTenantVariable) setting.apply(scratch, named);
       }
     }
     for (const TenantValue& value : tenants_) {
@@ -181,6 +203,7 @@ class Loader {
 
   void set(const Setting& setting, const std::string& text, const std::string& origin,
            const std::string& place) {
+    if (tenant_ && std::string_view(setting.variable) == kTenantVariable) return;
     if (!setting.apply(result_.settings, text)) {
       return problem(place + "=\"" + text + "\": expected " + setting.expected);
     }
@@ -219,6 +242,7 @@ class Loader {
   void problem(const std::string& sentence) { result_.problems.push_back(sentence + kConsequence); }
 
   const Environment& environment_;
+  const std::optional<std::string_view> tenant_;
   Configuration result_;
   std::vector<TenantValue> tenants_;
 };
@@ -235,11 +259,25 @@ std::string Configuration::value_of(std::string_view key) const {
   return found != lines.end() ? found->value : std::string();
 }
 
-Configuration load(const Environment& environment) try { return Loader(environment).load(); } catch (...) {
+namespace {
+
+Configuration without_memory() {
   Configuration failed;
   failed.settings.policy = {SplitPolicy::Kind::off, 0};
   failed.settings.wait = WaitMode::native;
   return failed;
+}
+
+}  // namespace
+
+Configuration load(const Environment& environment) try { return Loader(environment).load(); } catch (...) {
+  return without_memory();
+}
+
+Configuration load(const Environment& environment, std::string_view tenant) try {
+  return Loader(environment, tenant).load();
+} catch (...) {
+  return without_memory();
 }
 
 }  // namespace cleave::base

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/regular_file.h"
 #include "base/settings.h"
 
 namespace cleave::base {
@@ -40,7 +41,8 @@ struct Configuration {
   std::vector<std::string> problems;
   // Names that were accepted but have changed, and named folders without which Cleave goes on: one sentence each.
   std::vector<std::string> notices;
-  std::string file;  // the path of the file that was read; empty: there was none
+  std::string file;  // the full path of the file that was read; empty: there was none
+  FileStamp stamp;   // of that file, before it was read
 
   // The value of a setting for display, by its key in TOML; empty if there is no such setting.
   [[nodiscard]] std::string value_of(std::string_view key) const;
@@ -48,5 +50,7 @@ struct Configuration {
 
 // Never throws. Errors are reported in `problems`.
 Configuration load(const Environment& environment);
+// The same for a process whose tenant has been found out before: whatever the settings say, it has that one.
+Configuration load(const Environment& environment, std::string_view tenant);
 
 }  // namespace cleave::base

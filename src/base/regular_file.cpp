@@ -83,4 +83,11 @@ std::string irregularity_of(const std::string& path, std::size_t most) {
   return stat(path.c_str(), &status) == 0 ? irregularity(status, most) : std::string();
 }
 
+FileStamp stamp_of(const std::string& path) noexcept {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return {};
+  return {status.st_ino, status.st_size,
+          static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1'000'000'000 + status.st_mtim.tv_nsec};
+}
+
 }  // namespace cleave::base

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -23,5 +24,14 @@ FileText read_regular_file(const std::string& path, std::size_t most);
 // What is wrong with a file that something else is going to open and read; empty if it is a regular file of at most `most`
 // bytes, or cannot be looked at, which opening it will say better. Does not open it.
 std::string irregularity_of(const std::string& path, std::size_t most);
+
+// Tells one state of a file from another, without opening it.
+struct FileStamp {
+  std::uint64_t inode = 0;
+  std::int64_t size = -1;  // -1: there is no such file
+  std::int64_t time = 0;   // of its last change, ns
+  friend bool operator==(const FileStamp&, const FileStamp&) = default;
+};
+FileStamp stamp_of(const std::string& path) noexcept;
 
 }  // namespace cleave::base

@@ -1,10 +1,10 @@
 #include "limits/live_limits.h"
 
 #include <ctime>
-
-#include <sys/stat.h>
+#include <utility>
 
 #include "base/log.h"
+#include "base/scoped_thread_state.h"
 
 namespace cleave::limits {
 namespace {
@@ -20,7 +20,10 @@ std::int64_t coarse_now() {
 }  // namespace
 
 LiveLimits::LiveLimits(const base::Configuration& configuration)
-    : configuration_(configuration), has_file_(!configuration.file.empty()), known_(stamp()) {
+    : configuration_(configuration),
+      has_file_(!configuration.file.empty()),
+      known_(configuration.stamp),
+      seen_(configuration.stamp) {
   take(configuration.settings);
 }
 
@@ -31,25 +34,13 @@ void LiveLimits::take(const base::Settings& settings) noexcept {
   ++version_;
 }
 
-LiveLimits::Stamp LiveLimits::stamp() const noexcept {
-  struct stat status {};
-  if (!has_file_ || stat(configuration_.file.c_str(), &status) != 0) return {};
-  return {status.st_ino, status.st_size,
-          static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1'000'000'000 + status.st_mtim.tv_nsec};
-}
-
 bool LiveLimits::check() noexcept try {
   const std::int64_t now = coarse_now();
   if (now < looks_at_.load(std::memory_order_relaxed) || looking_.exchange(true, std::memory_order_acquire))
     return false;
+  const base::ScopedCancelDisable uncancelled;  // of the program's thread
   looks_at_.store(now + kPeriod, std::memory_order_relaxed);
-  bool changed = false;
-  const Stamp found = stamp();
-  // A file that is gone is perhaps just being replaced.
-  if (found != known_ && found.size >= 0) {
-    known_ = found;
-    changed = read_again();
-  }
+  const bool changed = look();
   looking_.store(false, std::memory_order_release);
   return changed;
 } catch (...) {  // out of memory
@@ -57,15 +48,27 @@ bool LiveLimits::check() noexcept try {
   return false;
 }
 
+// Many write a file in place: it is empty for a moment, and then has a part of its contents.
+bool LiveLimits::look() {
+  const base::FileStamp found = base::stamp_of(configuration_.file);
+  const bool has_settled = std::exchange(seen_, found) == found;
+  return has_settled && found != known_ && found.size > 0 && read_again();
+}
+
 bool LiveLimits::read_again() {
   // Not the environment of now: the program may be changing it in another thread.
-  const base::Configuration read = base::load([this](const char* name) -> const char* {
-    if (std::string_view(name) == "CLEAVE_CONFIG") return configuration_.file.c_str();
-    for (const base::Configuration::Line& line : configuration_.lines) {
-      if (line.variable == name && line.origin == line.variable) return line.value.c_str();
-    }
-    return nullptr;
-  });
+  const base::Configuration read = base::load(
+      [this](const char* name) -> const char* {
+        if (std::string_view(name) == "CLEAVE_CONFIG") return configuration_.file.c_str();
+        for (const base::Configuration::Line& line : configuration_.lines) {
+          if (line.variable == name && line.origin == line.variable) return line.value.c_str();
+        }
+        return nullptr;
+      },
+      tenant());
+  // Not if it has changed in between.
+  if (read.stamp != seen_ || base::stamp_of(configuration_.file) != seen_) return false;
+  known_ = seen_;
   if (!read.problems.empty()) {
     const std::string& problem = read.problems.front();
     base::log_line("the limits stay as they are: " + problem.substr(0, problem.rfind(';')));

@@ -1,10 +1,12 @@
 // Weight, cap and memory limit of this process as they are now. They change when the settings file does: it is looked at again
-// four times a second at most, by whichever thread calls poll(), and read again if it has changed. Variables of the environment
-// still win, as they were at the start. A file with mistakes changes nothing, and a line on standard error says so.
+// four times a second at most, by whichever thread calls poll(), and read again if it has changed and been the same at two looks
+// since. A file that is empty, or gone, is being rewritten: it changes nothing. Variables of the environment still win, as they
+// were at the start, and the tenant is the one of the start. A file with mistakes changes nothing, and a line on standard error
+// says so.
 //
 // Without a settings file poll() costs one load and nothing ever changes.
 //
-// Thread-safe. Nothing throws but the constructor, for want of memory.
+// Thread-safe. Nothing throws but the constructor, for want of memory. A pending cancellation of the thread takes effect later.
 #pragma once
 
 #include <atomic>
@@ -13,6 +15,7 @@
 #include <string_view>
 
 #include "base/configuration.h"
+#include "base/regular_file.h"
 
 namespace cleave::limits {
 
@@ -27,6 +30,8 @@ class LiveLimits {
   bool poll() noexcept { return has_file_ && check(); }
   // Counts changes.
   [[nodiscard]] std::uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
+  // In the child of a fork, where a thread that was looking at the file is missing.
+  void reset_in_child() noexcept { looking_.store(false, std::memory_order_relaxed); }
   // Whether they may change at all.
   [[nodiscard]] bool may_change() const noexcept { return has_file_; }
 
@@ -40,18 +45,10 @@ class LiveLimits {
   [[nodiscard]] std::uint64_t memory() const noexcept { return memory_.load(std::memory_order_relaxed); }
 
  private:
-  // Tells one state of the file from another.
-  struct Stamp {
-    std::uint64_t inode = 0;
-    std::int64_t size = -1;
-    std::int64_t time = 0;
-    friend bool operator==(const Stamp&, const Stamp&) = default;
-  };
-
   bool check() noexcept;
+  bool look();
   bool read_again();
   void take(const base::Settings& settings) noexcept;
-  [[nodiscard]] Stamp stamp() const noexcept;
 
   const base::Configuration& configuration_;
   const bool has_file_;
@@ -61,7 +58,8 @@ class LiveLimits {
   std::atomic<std::uint32_t> version_{0};
   std::atomic<std::int64_t> looks_at_{0};
   std::atomic<bool> looking_{false};  // guards what follows
-  Stamp known_;
+  base::FileStamp known_;             // whose contents have been taken, or had a mistake
+  base::FileStamp seen_;              // at the last look
 };
 
 }  // namespace cleave::limits

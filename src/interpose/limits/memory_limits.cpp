@@ -58,6 +58,7 @@ MemoryLimits::~MemoryLimits() {
 
 // The parent's objects are not this process's, and neither is its slot in the ledger.
 void MemoryLimits::reset_in_child() noexcept {
+  live_.reset_in_child();
   ++generation_;
   pending_ = 0;
   freeing_.clear();

@@ -1,7 +1,10 @@
 #include "limits/live_limits.h"
 
+#include <chrono>
+#include <filesystem>
 #include <map>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -17,10 +20,19 @@ struct LiveLimitsTest : testing::Test {
 
   base::Configuration load(const std::string& text) {
     variables["CLEAVE_CONFIG"] = folder.write("cleave.toml", text);
+    return load_again();
+  }
+  base::Configuration load_again() const {
     return base::load([&](const char* name) {
       const auto found = variables.find(name);
       return found == variables.end() ? nullptr : found->second.c_str();
     });
+  }
+  // The next look, which is due a quarter of a second after the last one.
+  static void look(LiveLimits& live) {
+    static_cast<void>(live.poll());
+    const auto due = std::chrono::steady_clock::now() + std::chrono::milliseconds(260);
+    std::this_thread::sleep_until(due);
   }
   // Replaces the file as editors do.
   void change(const std::string& text) const {
@@ -64,10 +76,61 @@ TEST_F(LiveLimitsTest, AFileWithAMistakeChangesNothing) {
   const base::Configuration configuration = load("[turns]\nweight = 5\n");
   LiveLimits live(configuration);
   change("[turns]\nweight = 7\n[limits]\ncap = \"much\"\n");
-  EXPECT_FALSE(live.poll());
+  for (int i = 0; i < 3; ++i) look(live);
+  EXPECT_EQ(live.weight(), 5U);
   change("[turns]\nweight = 9\n");
   EXPECT_TRUE(kit::eventually([&] { return live.poll(); }));
   EXPECT_EQ(live.weight(), 9U) << "mended, it counts again";
+}
+
+TEST_F(LiveLimitsTest, AFileThatIsBeingRewrittenChangesNothing) {
+  const base::Configuration configuration = load("[limits]\nmemory = \"1G\"\n");
+  LiveLimits live(configuration);
+  look(live);
+  folder.write("cleave.toml", "");
+  for (int i = 0; i < 3; ++i) look(live);
+  EXPECT_EQ(live.memory(), std::uint64_t{1} << 30U) << "it is empty";
+  std::string text = "[turns]\n";
+  for (int i = 0; i < 3; ++i) {
+    folder.write("cleave.toml", text += "# more\n");
+    look(live);
+  }
+  EXPECT_EQ(live.memory(), std::uint64_t{1} << 30U) << "it has not been the same at two looks";
+  folder.write("cleave.toml", "[limits]\nmemory = \"2G\"\n");
+  EXPECT_TRUE(kit::eventually([&] { return live.poll(); }));
+  EXPECT_EQ(live.memory(), std::uint64_t{2} << 30U);
+}
+
+TEST_F(LiveLimitsTest, AProcessThatBeganWhileTheFileWasRewrittenGetsItsLimits) {
+  const base::Configuration configuration = load("");
+  folder.write("cleave.toml", "[limits]\nmemory = \"1G\"\n");
+  LiveLimits live(configuration);
+  EXPECT_EQ(live.memory(), 0U);
+  EXPECT_TRUE(kit::eventually([&] { return live.poll(); }));
+  EXPECT_EQ(live.memory(), std::uint64_t{1} << 30U);
+}
+
+TEST_F(LiveLimitsTest, TheTenantIsThatOfTheStart) {
+  const base::Configuration configuration = load("[limits]\ntenant = \"alice\"\n");
+  LiveLimits live(configuration);
+  change("[limits]\ntenant = \"bob\"\n[tenants.alice]\nmemory = \"1G\"\n[tenants.bob]\nmemory = \"2G\"\n");
+  EXPECT_TRUE(kit::eventually([&] { return live.poll(); }));
+  EXPECT_EQ(live.tenant(), "alice");
+  EXPECT_EQ(live.memory(), std::uint64_t{1} << 30U);
+}
+
+TEST_F(LiveLimitsTest, ARelativePathIsThatOfTheStart) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  static_cast<void>(load("[turns]\nweight = 5\n"));
+  std::filesystem::current_path(folder.path());
+  variables["CLEAVE_CONFIG"] = "cleave.toml";
+  const base::Configuration configuration = load_again();
+  std::filesystem::current_path(before);
+  EXPECT_EQ(configuration.settings.turns.weight, 5U);
+  LiveLimits live(configuration);
+  change("[turns]\nweight = 7\n");
+  EXPECT_TRUE(kit::eventually([&] { return live.poll(); }));
+  EXPECT_EQ(live.weight(), 7U);
 }
 
 TEST_F(LiveLimitsTest, AFileThatIsGoneChangesNothing) {
