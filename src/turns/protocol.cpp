@@ -127,10 +127,9 @@ Answer Protocol::answer(View state, Self self, Ns now) const {
   if (p.asks == 0) return {Standing::rests};
   if (h.holder == self.slot) return {Standing::holds};
   if (p.waits_since == 0) p.waits_since = now;
-  if (h.holder == kNobody) {  // nobody to be looked after; all that ask wait for their caps
-    const Ns ready = policy_.ready_at(state, self.slot, now);
-    return {Standing::waits, p.wakes, std::clamp(ready, now + kSoonest, now + timing_.lease)};
-  }
+  const Ns ready = std::max(policy_.ready_at(state, self.slot, now), now + kSoonest);
+  if (h.holder == kNobody)  // nobody to be looked after; all that ask wait for their caps
+    return {Standing::waits, p.wakes, std::min(ready, now + timing_.lease)};
   if (!is_guarded(state, now)) h.guard = self.slot;
   Ns look_at = now + timing_.lease;
   if (h.guard == self.slot) {
@@ -143,6 +142,8 @@ Answer Protocol::answer(View state, Self self, Ns now) const {
     }
     h.guard_until = look_at;
   }
+  // When its cap allows for it, perhaps nobody has the device, and nobody wakes it.
+  if (policy_.ready_at(state, self.slot, now) > now) look_at = std::min(look_at, ready);
   return {Standing::waits, p.wakes, look_at};
 }
 
