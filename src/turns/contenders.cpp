@@ -14,7 +14,10 @@ Ns time_to_pay(Ns used, std::uint16_t cap) {
   return std::min(std::clamp<Ns>(used, 0, kMaxSpread) * kWholeDevice / cap, kMaxSpread);
 }
 
-std::uint32_t part_of(std::uint32_t weight, std::uint32_t members) { return std::max(weight / members, 1U); }
+// Of a weight as users set it, which is at most kMaxWeight.
+std::uint32_t part_of(std::uint32_t weight, std::uint32_t members) {
+  return (weight * kWeightUnit + members / 2) / members;
+}
 
 }  // namespace
 
@@ -46,7 +49,7 @@ unsigned Contenders::first_class(const View& state) const {
 
 std::uint32_t weight_of(const View& state, std::uint32_t slot) {
   const Participant& mine = state.participants[slot];
-  if (mine.tenant == 0) return mine.weight;
+  if (mine.tenant == 0) return part_of(mine.weight, 1);
   std::uint32_t members = 1;
   for (std::uint32_t other = 0; other < state.header.slots; ++other) {
     const Participant& p = state.participants[other];

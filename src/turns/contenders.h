@@ -20,6 +20,9 @@ namespace cleave::turns {
   return a.tenant != 0 && a.tenant == b.tenant;
 }
 
+// Weights here are in units of a part of those that users set, so that a tenant's may be divided among its processes.
+inline constexpr std::uint32_t kWeightUnit = 1024;
+
 // A set of those that ask, with their weights: each one's own, or its part of its tenant's, which is divided among those of
 // its class that ask.
 class Contenders {

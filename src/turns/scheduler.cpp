@@ -14,11 +14,16 @@ constexpr std::int64_t kRestingRate = 3;
 // What a newcomer is expected to use until it rests, as a part of a quantum: little, until it has used more.
 constexpr Ns kNewcomers = 10;
 
-// Device time at a weight, as virtual time.
-std::int64_t virtual_of(Ns time, std::uint64_t weight) {
-  // At most kMaxSpread * 100, which is below 2^49.
-  return std::min(std::clamp<Ns>(time, 0, kMaxSpread) * kDefaultWeight / static_cast<std::int64_t>(weight),
-                  kMaxSpread);
+// Sums and products of distances and weights, of up to 2^75.
+__extension__ using Wide = __int128;
+
+std::int64_t scaled(std::int64_t value, std::int64_t factor, std::int64_t divisor) {
+  return static_cast<std::int64_t>(std::clamp<Wide>(Wide{value} * factor / divisor, -kMaxSpread, kMaxSpread));
+}
+
+// Device time at a weight (of those of Contenders), as virtual time.
+std::int64_t virtual_of(Ns time, std::int64_t weight) {
+  return scaled(std::clamp<Ns>(time, 0, kMaxSpread), std::int64_t{kDefaultWeight} * kWeightUnit, weight);
 }
 
 // Those of a class that may have the device: their weight, and their mean virtual time from the class's origin, rounded down, so
@@ -31,17 +36,17 @@ struct Load {
 template <typename Without>
 Load load_of(const View& state, const Contenders& contenders, unsigned priority, Without without) {
   std::int64_t weight = 0;
-  std::int64_t sum = 0;
+  Wide sum = 0;
   for (std::uint32_t slot = 0; slot < state.header.slots; ++slot) {
     const Participant& p = state.participants[slot];
     if (p.priority != priority || !contenders.has(slot) || without(slot)) continue;
     const std::int64_t ahead =
         std::clamp(distance(state.header.origin[priority], p.virtual_time), -kMaxSpread, kMaxSpread);
     weight += contenders.weight(slot);
-    sum += ahead * contenders.weight(slot);
+    sum += Wide{ahead} * contenders.weight(slot);
   }
   if (weight == 0) return {};
-  return {weight, sum / weight - (sum % weight < 0 ? 1 : 0)};
+  return {weight, static_cast<std::int64_t>(sum / weight - (sum % weight < 0 ? 1 : 0))};
 }
 
 Load load_of(const View& state, const Contenders& contenders, unsigned priority) {
@@ -64,7 +69,7 @@ void Scheduler::place(View state, std::uint32_t slot, std::int64_t lag, Ns now) 
   const std::int64_t weight = weight_of(state, slot);
   const Load load = load_of(state, Contenders(state, now), p.priority);
   // The mean moves towards whom it then includes, so that the distance from the others has to be larger.
-  if (load.weight > 0) lag += lag * weight / load.weight;
+  if (load.weight > 0) lag += scaled(lag, weight, load.weight);
   lag = std::clamp(lag, -kMaxSpread, kMaxSpread);
   p.virtual_time = state.header.origin[p.priority] + static_cast<std::uint64_t>(load.mean - lag);
   begin_stretch(state, slot);
@@ -100,11 +105,11 @@ void Scheduler::ask(View state, std::uint32_t slot, Ns now) const {
   if (const Load load = load_of(state, Contenders(state, now), p.priority); load.weight > 0) {
     const auto passed =
         std::clamp<std::int64_t>(distance(p.rested_at, state.header.fair_clock), 0, kMaxSpread);
-    owed += kRestingRate * passed / (load.weight + weight) * load.weight;
+    owed += kRestingRate * scaled(passed, load.weight, load.weight + weight);
   } else {
     owed = std::max<std::int64_t>(owed, 0);  // nobody whom it could have taken the time from
   }
-  place(state, slot, std::min(owed, virtual_of(quantum_, static_cast<std::uint64_t>(weight))), now);
+  place(state, slot, std::min(owed, virtual_of(quantum_, weight)), now);
   p.asks = 1;
   p.asked_at = now;
   p.stretch = 0;
@@ -138,8 +143,7 @@ void Scheduler::charge(View state, std::uint32_t slot, Ns from, Ns until) const 
   p.stretch = std::min(p.stretch + time, kMaxSpread);
   p.request = std::max(p.request, std::min(p.stretch, quantum_));
   if (load.weight > 0) {
-    state.header.fair_clock +=
-        static_cast<std::uint64_t>(virtual_of(time, static_cast<std::uint64_t>(load.weight)));
+    state.header.fair_clock += static_cast<std::uint64_t>(virtual_of(time, load.weight));
   }
   state.header.origin[p.priority] += static_cast<std::uint64_t>(load_of(state, contenders, p.priority).mean);
   charge_caps(state, slot, until - time, until, {kBurst, kLate});
@@ -241,7 +245,7 @@ void Scheduler::change(View state, std::uint32_t slot, std::uint32_t weight, Pri
   p.weight = std::clamp(weight, 1U, kMaxWeight);
   p.priority = static_cast<std::uint8_t>(priority);
   const std::uint32_t after = weight_of(state, slot);
-  const std::int64_t lag = std::clamp(owed, -kMaxSpread, kMaxSpread) * before / after;
+  const std::int64_t lag = scaled(owed, before, after);
   p.lag = std::clamp(lag, -virtual_of(kMaxDebt, after), virtual_of(quantum_, after));
   if (!asked) return;
   p.asks = 0;

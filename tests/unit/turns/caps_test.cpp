@@ -1,5 +1,6 @@
 // Caps and tenants: what the scheduler gives to whom, on a simulated device in virtual time.
 #include <array>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -180,6 +181,19 @@ TEST_F(Capped, ATenantsWeightIsDividedAmongThoseThatWantTheDevice) {
   EXPECT_NEAR(device.share(bob), 1.0 / 3, 0.015);
   EXPECT_NEAR(device.share(nobody), 1.0 / 3, 0.015);
   for (const std::uint32_t slot : {a, b, c, d}) EXPECT_NEAR(device.share(slot), 1.0 / 12, 0.01);
+}
+
+TEST_F(Capped, ASmallWeightIsDividedAmongManyProcesses) {
+  for (const auto& [weight, processes] : {std::pair{1U, 3}, std::pair{2U, 20}, std::pair{100U, 60}}) {
+    Scheduler own;
+    SimulatedDevice crowded(own);
+    for (int i = 0; i < processes; ++i) set_tenant(crowded.participant(crowded.add_job(weight)), "alice");
+    const auto other = crowded.add_job(weight);
+    crowded.run_for(2 * kSecond);
+    crowded.forget();
+    crowded.run_for(10 * kSecond);
+    EXPECT_NEAR(crowded.share(other), 0.5, 0.01) << weight << " for " << processes;
+  }
 }
 
 TEST_F(Capped, ATenantsWeightCountsWhole) {
