@@ -280,8 +280,8 @@ void read_one(int folder, const std::string& name, std::vector<LedgerReport>& re
     struct flock lock = lock_of(F_RDLCK, MemoryLedger::kSlotLocks + static_cast<off_t>(slot));
     const bool alive = fcntl(file.get(), F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
     if (entry.nonce == 0 || !alive) continue;
-    reports.push_back({printable_text(head.device), printable_text(entry.tenant), entry.pid, entry.bytes,
-                       entry.peak, entry.limit});
+    reports.push_back({printable_text(name), printable_text(head.device), printable_text(entry.tenant),
+                       entry.pid, entry.bytes, entry.peak, entry.limit});
   }
 }
 

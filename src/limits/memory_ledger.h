@@ -98,6 +98,7 @@ class MemoryLedger {
 
 // What a reader sees of the ledgers in a folder: entries of living processes, by the files' names. Nothing in them is trusted.
 struct LedgerReport {
+  std::string file;    // its name, which tells two devices of one name apart
   std::string device;  // printable, as is the tenant
   std::string tenant;
   std::uint32_t pid = 0;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "base/address.h"
@@ -82,21 +83,25 @@ void add_takers(MetricList& list, const SharedDevice& device) {
 }
 
 void add_memory(MetricList& list, const std::string& registry) {
-  std::map<std::pair<std::string, std::string>, double> sums;
+  std::map<std::tuple<std::string, std::string, std::string>, double> sums;
   for (const limits::LedgerReport& each : limits::read_ledgers(registry)) {
-    const Labels labels = {
-        {"device", each.device}, {"tenant", each.tenant}, {"pid", std::to_string(each.pid)}};
+    const Labels labels = {{"device", each.device},
+                           {"file", each.file},
+                           {"tenant", each.tenant},
+                           {"pid", std::to_string(each.pid)}};
     list.gauge("cleave_process_memory_bytes", "Memory of a process's objects on the device.", labels,
                static_cast<double>(each.bytes));
     list.gauge("cleave_process_memory_peak_bytes", "The most that it had.", labels,
                static_cast<double>(each.peak));
     list.gauge("cleave_process_memory_limit_bytes", "Its limit, or its tenant's; 0: none.", labels,
                static_cast<double>(each.limit));
-    sums[{each.device, each.tenant}] += static_cast<double>(each.bytes);
+    sums[{each.device, each.file, each.tenant}] += static_cast<double>(each.bytes);
   }
-  for (const auto& [key, bytes] : sums)
+  for (const auto& [key, bytes] : sums) {
+    const auto& [device, file, tenant] = key;
     list.gauge("cleave_tenant_memory_bytes", "Memory of a tenant's objects on the device.",
-               {{"device", key.first}, {"tenant", key.second}}, bytes);
+               {{"device", device}, {"file", file}, {"tenant", tenant}}, bytes);
+  }
 }
 
 void add_processes(MetricList& list, const std::vector<RunningProcess>& processes) {

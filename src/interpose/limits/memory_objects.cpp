@@ -20,26 +20,36 @@ using opencl::ExtensionFunctions;
 // Whether this interposer counts: of two that are stacked, the one that splits does.
 bool counts(Interposer& p) noexcept { return p.memory.active() && p.owner.is_this(); }
 
+enum class Kind : std::uint8_t { buffer, image, pipe };
+
 template <typename Handle>
 Handle refuse_object(cl_int code, cl_int* error) noexcept {
   if (error != nullptr) *error = code;
   return nullptr;
 }
 
+// A buffer larger than what CL_DEVICE_MAX_MEM_ALLOC_SIZE says is a mistake of the program's, and no lack of memory.
+cl_int refusal_of_buffer(Interposer& p, std::uint64_t bytes, cl_int lack) noexcept {
+  return p.memory.limited(bytes) < bytes ? CL_INVALID_BUFFER_SIZE : lack;
+}
+
 // `create` is the driver's call.
 template <typename Create>
-cl_mem create_counted(Interposer& p, cl_context context, std::uint64_t bytes, cl_int* error, bool is_image,
+cl_mem create_counted(Interposer& p, cl_context context, std::uint64_t bytes, cl_int* error, Kind kind,
                       Create create) noexcept {
+  constexpr cl_int kLack = CL_MEM_OBJECT_ALLOCATION_FAILURE;
   auto booking = p.memory.book(context, nullptr, bytes);
-  if (!booking) return refuse_object<cl_mem>(CL_MEM_OBJECT_ALLOCATION_FAILURE, error);
+  if (!booking)
+    return refuse_object<cl_mem>(kind == Kind::buffer ? refusal_of_buffer(p, bytes, kLack) : kLack, error);
   cl_mem const made = create();
   if (made == nullptr) return p.memory.cancel(std::move(booking)), nullptr;
   std::size_t size = 0;
-  if (is_image && p.next.clGetMemObjectInfo(made, CL_MEM_SIZE, sizeof size, &size, nullptr) == CL_SUCCESS &&
+  if (kind == Kind::image &&
+      p.next.clGetMemObjectInfo(made, CL_MEM_SIZE, sizeof size, &size, nullptr) == CL_SUCCESS &&
       !p.memory.adjust(*booking, size)) {
     p.memory.cancel(std::move(booking));
     p.next.clReleaseMemObject(made);
-    return refuse_object<cl_mem>(CL_MEM_OBJECT_ALLOCATION_FAILURE, error);
+    return refuse_object<cl_mem>(kLack, error);
   }
   p.memory.keep(std::move(booking), made);
   return made;
@@ -50,7 +60,7 @@ template <typename Create>
 cl_mem create_image(Interposer& p, cl_context context, const cl_image_format* format,
                     const cl_image_desc* image, cl_int* error, Create create) noexcept {
   if (!counts(p) || (image != nullptr && image->mem_object != nullptr)) return create();
-  return create_counted(p, context, bytes_of_image(format, image), error, true, create);
+  return create_counted(p, context, bytes_of_image(format, image), error, Kind::image, create);
 }
 
 template <typename Allocate>
@@ -58,7 +68,7 @@ void* allocate_counted(Interposer& p, cl_context context, cl_device_id device, s
                        cl_int refusal, cl_int* error, Allocate allocate) noexcept {
   if (!counts(p)) return allocate();
   auto booking = p.memory.book(context, device, size);
-  if (!booking) return refuse_object<void*>(refusal, error);
+  if (!booking) return refuse_object<void*>(refusal_of_buffer(p, size, refusal), error);
   void* const made = allocate();
   if (made == nullptr) return p.memory.cancel(std::move(booking)), nullptr;
   p.memory.keep(std::move(booking), made);
@@ -71,7 +81,7 @@ cl_mem CL_API_CALL clCreateBuffer(cl_context context, cl_mem_flags flags, size_t
                                   cl_int* error) noexcept {
   Interposer& p = interposer();
   const auto create = [&] { return p.next.clCreateBuffer(context, flags, size, host, error); };
-  return counts(p) ? create_counted(p, context, size, error, false, create) : create();
+  return counts(p) ? create_counted(p, context, size, error, Kind::buffer, create) : create();
 }
 
 cl_mem CL_API_CALL clCreateBufferWithProperties(cl_context context, const cl_mem_properties* properties,
@@ -81,7 +91,7 @@ cl_mem CL_API_CALL clCreateBufferWithProperties(cl_context context, const cl_mem
   const auto create = [&] {
     return p.next.clCreateBufferWithProperties(context, properties, flags, size, host, error);
   };
-  return counts(p) ? create_counted(p, context, size, error, false, create) : create();
+  return counts(p) ? create_counted(p, context, size, error, Kind::buffer, create) : create();
 }
 
 cl_mem CL_API_CALL clCreateBufferWithPropertiesINTEL(cl_context context, const cl_properties* properties,
@@ -92,7 +102,7 @@ cl_mem CL_API_CALL clCreateBufferWithPropertiesINTEL(cl_context context, const c
     return next_function<&ExtensionFunctions::clCreateBufferWithPropertiesINTEL>(p.next, context)(
         context, properties, flags, size, host, error);
   };
-  return counts(p) ? create_counted(p, context, size, error, false, create) : create();
+  return counts(p) ? create_counted(p, context, size, error, Kind::buffer, create) : create();
 }
 
 cl_mem CL_API_CALL clCreateImage(cl_context context, cl_mem_flags flags, const cl_image_format* format,
@@ -147,7 +157,7 @@ cl_mem CL_API_CALL clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint 
     return p.next.clCreatePipe(context, flags, packet_size, packets, properties, error);
   };
   if (!counts(p)) return create();
-  return create_counted(p, context, std::uint64_t{packet_size} * packets, error, false, create);
+  return create_counted(p, context, std::uint64_t{packet_size} * packets, error, Kind::pipe, create);
 }
 
 void* CL_API_CALL clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size,

@@ -77,6 +77,8 @@ class MetricsTest(LimitsTest):
         asked = set().union(*map(names_in, expressions_of_dashboard() + expressions_of_alerts()))
         self.assertGreater(len(asked), 8)
         self.assertEqual(asked - explained, set())
+        memory = re.findall(r"(?m)^cleave_(?:process|tenant)_memory_\w+\{(.*)\}", page)
+        self.assertTrue(memory and all('file="memory-' in labels for labels in memory), "two GPUs of one name are one")
         self.assertEqual(get(f"http://{self.address}/healthz"), "ok\n")
         self.assertEqual(re.findall(r"(?m)^(cleave_device_energy.*)$", page),
                          ['cleave_device_energy_joules_total{device="NVIDIA Test GPU",uuid="GPU-0123"} 1234.5'])

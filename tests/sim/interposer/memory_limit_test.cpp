@@ -57,6 +57,18 @@ TEST_F(MemoryLimitTest, BuffersAreRefusedBeyondTheByte) {
   EXPECT_EQ(booked(), kFixtures);
 }
 
+TEST_F(MemoryLimitTest, WhatIsLargerThanTheDeviceSaysIsNoLackOfMemory) {
+  cl_ulong largest = 0;
+  cl.clGetDeviceInfo(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof largest, &largest, nullptr);
+  cl_int error = CL_SUCCESS;
+  EXPECT_EQ(create(largest + 1, &error), nullptr);
+  EXPECT_EQ(error, CL_INVALID_BUFFER_SIZE);
+  EXPECT_EQ(create(largest, &error), nullptr);
+  EXPECT_EQ(error, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  EXPECT_EQ(cl.clCreateBufferWithProperties(context, nullptr, 0, largest + 1, nullptr, &error), nullptr);
+  EXPECT_EQ(error, CL_INVALID_BUFFER_SIZE);
+}
+
 TEST_F(MemoryLimitTest, WhatTheDriverRefusesIsNotBooked) {
   cl_int error = CL_SUCCESS;
   EXPECT_EQ(create(0, &error), nullptr);

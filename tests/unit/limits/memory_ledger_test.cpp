@@ -167,6 +167,7 @@ TEST_F(MemoryLedgerTest, ReportsShowWhoHasHowMuch) {
   ledger->release(200);
   const auto reports = read_ledgers(folder.path());
   ASSERT_EQ(reports.size(), 1U);
+  EXPECT_EQ(reports[0].file, MemoryLedger::name_for("device"));
   EXPECT_EQ(reports[0].device, "GPU ?");
   EXPECT_EQ(reports[0].tenant, "alice");
   EXPECT_EQ(reports[0].pid, static_cast<std::uint32_t>(getpid()));
@@ -174,6 +175,15 @@ TEST_F(MemoryLedgerTest, ReportsShowWhoHasHowMuch) {
   EXPECT_EQ(reports[0].peak, 700U);
   EXPECT_EQ(reports[0].limit, 1000U);
   EXPECT_TRUE(read_ledgers(folder.file("another")).empty());
+}
+
+TEST_F(MemoryLedgerTest, ReportsTellTwoDevicesOfOneNameApart) {
+  const auto first = MemoryLedger::open(folder.path(), "first", "alice", problem, "GPU");
+  const auto second = MemoryLedger::open(folder.path(), "second", "alice", problem, "GPU");
+  const auto reports = read_ledgers(folder.path());
+  ASSERT_EQ(reports.size(), 2U);
+  EXPECT_EQ(reports[0].device, reports[1].device);
+  EXPECT_NE(reports[0].file, reports[1].file);
 }
 
 }  // namespace
