@@ -1,6 +1,8 @@
 #include "interpose/turns/turn_devices.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "base/log.h"
 #include "interpose/drivers/device_queries.h"
@@ -67,27 +69,40 @@ void TurnDevices::add(const QueueRecord& queue) noexcept try {
     base::log_line("no cap on device time without turns: CLEAVE_TURNS or CLEAVE_REGISTRY is off");
   if (!may_take_turns() || queue.remote || find(queue.device) != nullptr) return;
   // The host's scheduler shares out its processors by itself, but knows no caps.
-  if (settings_.turns.mode == base::TurnMode::automatic && cap.permille == 0 &&
-      is_processor(next_, queue.device))
-    return;
-  turns::Options options;
-  options.folder = settings_.registry;
-  options.identity = turn_identity(next_, queue.device);
-  options.device = name_of(next_, queue.device);
-  std::string name = options.device;
-  options.weight = live_.weight();
-  options.tenant = live_.tenant();
-  options.cap = static_cast<std::uint16_t>(cap.permille);
-  options.borrows = cap.borrow;
-  options.priority = priority_of(settings_.turns.priority);
+  const bool only_capped =
+      settings_.turns.mode == base::TurnMode::automatic && is_processor(next_, queue.device);
+  if (only_capped && cap.permille == 0 && !live_.may_change()) return;
+  Candidate made = candidate(queue.device);
   const base::MutexLock lock(mutex_);
-  const unsigned count = count_.load(std::memory_order_relaxed);
-  if (count == devices_.size() || find(queue.device) != nullptr) return;
-  devices_[count].id = queue.device;
-  devices_[count].turn = std::make_unique<DeviceTurn>(next_, clock_, durations_, live_, options, trace_,
-                                                      std::move(name), nvidia_address(next_, queue.device));
-  count_.store(count + 1, std::memory_order_release);
+  if (!only_capped || live_.cap().permille != 0) return take_part(std::move(made));
+  const bool known = std::any_of(processors_.begin(), processors_.end(),
+                                 [&](const Candidate& each) { return each.id == made.id; });
+  if (!known && processors_.size() < devices_.size()) processors_.push_back(std::move(made));
 } catch (...) {  // out of memory: no turns on this device
+}
+
+TurnDevices::Candidate TurnDevices::candidate(cl_device_id device) const {
+  Candidate made{device, {}, nvidia_address(next_, device)};
+  made.options.folder = settings_.registry;
+  made.options.identity = turn_identity(next_, device);
+  made.options.device = name_of(next_, device);
+  made.options.tenant = live_.tenant();
+  made.options.priority = priority_of(settings_.turns.priority);
+  return made;
+}
+
+void TurnDevices::take_part(Candidate candidate) {
+  const unsigned count = count_.load(std::memory_order_relaxed);
+  if (count == devices_.size() || find(candidate.id) != nullptr) return;
+  const base::Cap cap = live_.cap();
+  candidate.options.weight = live_.weight();
+  candidate.options.cap = static_cast<std::uint16_t>(cap.permille);
+  candidate.options.borrows = cap.borrow;
+  devices_[count].id = candidate.id;
+  devices_[count].turn =
+      std::make_unique<DeviceTurn>(next_, clock_, durations_, live_, candidate.options, trace_,
+                                   candidate.options.device, std::move(candidate.address));
+  count_.store(count + 1, std::memory_order_release);
 }
 
 DeviceTurn* TurnDevices::find(cl_device_id device) const noexcept {
@@ -116,8 +131,16 @@ DeviceTurn* TurnDevices::of(cl_device_id device) noexcept try {
 
 void TurnDevices::apply_limits() noexcept {
   followed_ = live_.version();
+  if (live_.cap().permille != 0) join_on_processors();
   const unsigned count = count_.load(std::memory_order_acquire);
   for (unsigned i = 0; i < count; ++i) devices_[i].turn->follow_limits();
+}
+
+// A cap has appeared.
+void TurnDevices::join_on_processors() noexcept try {
+  const base::MutexLock lock(mutex_);
+  for (; !processors_.empty(); processors_.pop_back()) take_part(std::move(processors_.back()));
+} catch (...) {  // out of memory: no turns on this device
 }
 
 void TurnDevices::note_split(cl_device_id device) noexcept {

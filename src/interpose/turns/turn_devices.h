@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/fork_locks.h"
@@ -114,10 +115,19 @@ class TurnDevices {
     cl_device_id id = nullptr;
     std::unique_ptr<DeviceTurn> turn;
   };
+  // What is known of a device when the program makes a queue on it.
+  struct Candidate {
+    cl_device_id id = nullptr;
+    turns::Options options;
+    std::string address;  // for OutsiderWatch
+  };
+  [[nodiscard]] Candidate candidate(cl_device_id device) const;
+  void take_part(Candidate candidate) CLEAVE_REQUIRES(mutex_);
   [[nodiscard]] DeviceTurn* find(cl_device_id device) const noexcept;
   void warn(const std::string& problem);
   void note_child() noexcept;
   void apply_limits() noexcept;
+  void join_on_processors() noexcept;
 
   const Table& next_;
   base::Clock& clock_;
@@ -130,6 +140,8 @@ class TurnDevices {
   // Only grows; entries before `count_` do not change.
   std::array<Device, 16> devices_;
   std::atomic<unsigned> count_{0};
+  // Processors, on which turns are taken as soon as there is a cap.
+  std::vector<Candidate> processors_ CLEAVE_GUARDED_BY(mutex_);
   std::array<std::atomic<std::uint64_t>, kTurnExemptions.size()> exempt_{};
   bool in_child_ = false;
   std::atomic<bool> warned_{false};

@@ -54,6 +54,30 @@ class TurnTest : public testing::Test, public TurnsFolder, public InterposerFixt
   const cl_kernel kernel = make_kernel();
 };
 
+TEST(TurnsOnProcessors, BeginWhenACapAppears) {
+  const kit::TemporaryFolder folder;
+  base::Configuration configuration;
+  configuration.settings = in_turns(folder.path(), base::TurnMode::automatic);
+  configuration.file = folder.write("cleave.toml", "[turns]\nweight = 5\n");
+  limits::LiveLimits live(configuration);
+  sim::Driver driver(
+      kit::with(default_driver(), &sim::Options::device_type, cl_device_type{CL_DEVICE_TYPE_CPU}));
+  base::ForkLocks forks;
+  interpose::TurnDevices devices(forks, sim::Driver::table(), driver.clock(), configuration.settings, live,
+                                 nullptr);
+  interpose::QueueRecord queue;
+  queue.device = driver.device();
+  devices.add(queue);
+  devices.follow_limits();
+  EXPECT_EQ(devices.of(queue.device), nullptr) << "the host's scheduler shares its processors out";
+  folder.write("cleave.toml", "[turns]\nweight = 7\n[limits]\ncap = \"50%\"\n");
+  EXPECT_TRUE(kit::eventually([&] {
+    devices.follow_limits();
+    return devices.of(queue.device) != nullptr;
+  }));
+  devices.leave();
+}
+
 observe::TurnFigures turn_figures() {
   const observe::TurnsSummary report = interpose::interposer().turns.report();
   return report.devices.empty() ? observe::TurnFigures() : report.devices.front();
