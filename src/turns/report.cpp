@@ -101,11 +101,15 @@ DeviceReport report_of(int folder, const std::string& name) {
   sanitize(state->view(), now);
   report.device = device_name(header);
   report.participants = participants_of(state->view(), now);
-  report.tenants = tenants_of(*state, report.participants);
   std::size_t next = 0;
   for (std::uint32_t slot = 0; slot < header.slots; ++slot) {
-    if (exists(state->view(), slot)) report.participants[next++].alive = is_locked(file.get(), slot);
+    if (!exists(state->view(), slot)) continue;
+    ParticipantReport& each = report.participants[next++];
+    each.alive = is_locked(file.get(), slot);
+    // Whoever ended while it held the device is charged no more.
+    if (!each.alive) each.used = state->participants[slot].used;
   }
+  report.tenants = tenants_of(*state, report.participants);
   return report;
 }
 

@@ -7,8 +7,8 @@
 //
 // With a tenant, or with a registry, bookings are written to the device's ledger too (limits/memory_ledger.h).
 //
-// Without a limit and without a tenant nothing is counted: active() is one load, and with a settings file a look at the clock. Objects that were created before there was one
-// are not counted.
+// Without a limit and without a tenant nothing is counted: active() is one load, and with a settings file a look at the clock. Objects
+// that were created before there was one are not counted.
 //
 // Thread-safe. The mutex is a leaf: destroyed() is called by the driver, from any of its threads. Nothing throws, and a pending
 // cancellation of the program's thread takes effect later.

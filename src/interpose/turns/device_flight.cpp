@@ -24,8 +24,10 @@ constexpr Ns kAskAgain = 50'000;
 constexpr Ns kPatience = 100'000'000;
 constexpr Ns kLongestAllowance = 1'000'000'000;
 
-// After so many commands that did not end in time the program is not held back any more.
+// After so many commands that did not end in time, none of them much later than the one before, the program is not held back any
+// more. Where a machine is too busy now and then, it is.
 constexpr unsigned kMaxStalls = 3;
+constexpr Ns kStallsForgotten = 60'000'000'000;
 
 // How long before its expected end a command is first looked at: as a rule, and where nothing else is on the device.
 constexpr Ns kEarly = 0;
@@ -184,6 +186,8 @@ launch::WaitResult DeviceTurn::wait_for_oldest(Ns early, const std::atomic<int>*
   if (how == launch::WaitResult::stalled) {
     forget_all();
     log_.count_stall();
+    const Ns at = now();
+    if (at - std::exchange(stalled_at_, at) > kStallsForgotten) stalls_ = 0;
     if (++stalls_ >= kMaxStalls) gave_up_ = true;
   }
   return how;

@@ -88,6 +88,7 @@ void DeviceTurn::reset_in_child() noexcept {
   quartered_ = false;
   last_end_ = idle_since_ = 0;
   stalls_ = 0;
+  stalled_at_ = 0;
   gave_up_ = false;
   problem_.clear();
   outsiders_.reset_in_child();

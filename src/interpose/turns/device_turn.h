@@ -207,7 +207,8 @@ class DeviceTurn {
   base::CondVar changed_;  // `changing_` is over
   base::CondVar keeper_wakes_;
   bool changing_ CLEAVE_GUARDED_BY(mutex_) = false;  // a thread waits for a turn, or gives it away
-  unsigned stalls_ CLEAVE_GUARDED_BY(mutex_) = 0;
+  unsigned stalls_ CLEAVE_GUARDED_BY(mutex_) = 0;    // that are not forgotten
+  turns::Ns stalled_at_ CLEAVE_GUARDED_BY(mutex_) = 0;
   std::vector<launch::Event> unreleased_ CLEAVE_GUARDED_BY(mutex_);  // to be released
   unsigned inside_ CLEAVE_GUARDED_BY(mutex_) = 0;                    // threads between begin() and finish()
   unsigned important_ CLEAVE_GUARDED_BY(mutex_) =

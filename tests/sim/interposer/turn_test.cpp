@@ -275,6 +275,23 @@ TEST_F(TurnTest, WhatDependsOnTheProgramIsNotWaitedForLong) {
   expect_each_item_ran(20);
 }
 
+TEST_F(TurnTest, CommandsThatAreLateNowAndThenDoNotEndItsTurns) {
+  share();
+  for (unsigned i = 1; i <= 5; ++i) {
+    DriverOnlyEvent opens(*this);
+    ASSERT_EQ(launch(kernel, nullptr, {opens.get()}), CL_SUCCESS);
+    EXPECT_TRUE(kit::eventually([&] { return turn_figures().stalls == i; }));
+    opens.open();
+    cl.clFinish(queue);
+    ASSERT_EQ(launch(kernel), CL_SUCCESS);
+    cl.clFinish(queue);
+    driver.clock().sleep_for(61s);
+  }
+  EXPECT_EQ(turn_figures().stalls, 5U);
+  EXPECT_EQ(turn_figures().state, "joined");
+  expect_each_item_ran(10);
+}
+
 // The last reference to an event may be ours, and the event's to a context.
 TEST_F(TurnTest, ReleasedEventMayCallTheProgramBack) {
   share();

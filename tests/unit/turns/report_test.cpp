@@ -161,6 +161,16 @@ TEST_F(ReportTest, ProcessesThatHaveEndedAreSaidToHave) {
   EXPECT_FALSE(report.participants[0].alive);
 }
 
+TEST_F(ReportTest, WhoEndedWhileItHeldTheDeviceIsChargedNoMore) {
+  const auto killed = process_that_holds(options);
+  ASSERT_EQ(killed->next(), 'h');
+  killed->kill();
+  const auto used = [this] { return read().tenants.at(0).used; };
+  const std::uint64_t before = used();
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  EXPECT_EQ(used(), before);
+}
+
 TEST_F(ReportTest, TruncatedFilesAreRead) {
   const std::string whole = content_of_two();
   for (const std::size_t size :
