@@ -126,7 +126,7 @@ class SleepingParticipants {
 
   const Scheduler scheduler_;
   const Protocol protocol_{scheduler_};
-  const Everybody everybody_;
+  const Everybody everybody_{};
   Header header_;
   std::vector<Participant> participants_{kMaxParticipants};
   std::mt19937_64 random_{11};
