@@ -93,11 +93,12 @@ TEST(Pressure, ReadsTheKernelsStallInformation) {
 }
 
 TEST(Pressure, TheHostsOwnIsThatOfDomainsOnItAlone) {
-  for (const char* uri : {"qemu:///system", "qemu+unix:///session?socket=/a+b", "test:///default", "lxc:///"}) {
+  for (const char* uri :
+       {"qemu:///system", "qemu+unix:///session?socket=/a+b", "test:///default", "lxc:///"}) {
     EXPECT_TRUE(stalls_like_this_host(uri)) << uri;
   }
-  for (const char* uri :
-       {"qemu+ssh://host/system", "qemu://host/system", "xen:///system", "qemu+tls:///system", "xen+unix:///system", "x"}) {
+  for (const char* uri : {"qemu+ssh://host/system", "qemu://host/system", "xen:///system",
+                          "qemu+tls:///system", "xen+unix:///system", "x"}) {
     EXPECT_FALSE(stalls_like_this_host(uri)) << uri;
   }
 }
