@@ -9,6 +9,8 @@
 #include <system_error>
 
 #if __has_include(<sys/platform/x86.h>)
+#define _Bool \
+  bool  // NOLINT(bugprone-reserved-identifier,cert-*): as GCC's <stdbool.h> has it, and Clang's does not
 #include <sys/platform/x86.h>
 #endif
 

@@ -228,6 +228,10 @@ class NativeLoader(ProgramTest):
         self.check(self.behind("driven_first", driver, self.loader), answer=driver)
         self.check(self.linked("runpath", *link("$ORIGIN/empty:$ORIGIN/a")), LD_PRELOAD=driver, answer=driver)
 
+    def test_driver_that_is_preloaded_by_its_command(self):
+        library = require_installed("/usr/lib/oclgrind/liboclgrind-rt.so", "oclgrind")
+        self.check(self.linked("linked"), LD_PRELOAD=library, answer="1 platforms, Oclgrind")
+
     def test_driver_behind_the_programs_loader(self):
         driver = self.like_a_loader("driver", "-DDRIVER")
         self.check(self.behind("driven_last", self.loader, driver), answer=self.fake("a"))
