@@ -9,8 +9,8 @@
 #include <system_error>
 
 #if __has_include(<sys/platform/x86.h>)
-#define _Bool \
-  bool  // NOLINT(bugprone-reserved-identifier,cert-*): as GCC's <stdbool.h> has it, and Clang's does not
+// As GCC's <stdbool.h> has it for C++; Clang's has not in strict mode.
+#define _Bool bool
 #include <sys/platform/x86.h>
 #endif
 
