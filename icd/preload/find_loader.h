@@ -14,7 +14,6 @@ struct Loader {
 
 // Finds the loader that the program would have without Cleave, and loads it if it is not loaded:
 //   - the file `named` (CLEAVE_NEXT) and no other, if it is not empty;
-//   - an OpenCL implementation that is preloaded behind this library;
 //   - what native_loader.h decides for the library or program that calls at this moment: a loader that is in the process,
 //     or the first one that is not Cleave where the dynamic linker would search: the folders of linker_folders.h, with the
 //     linker's cache between them.

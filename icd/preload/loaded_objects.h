@@ -19,8 +19,8 @@ struct ObjectFacts {
   // Linked with -z nodefaultlib: neither default folders nor what the cache has of them.
   bool skips_defaults = false;
   bool has_opencl = false;  // defines clGetPlatformIDs
-  bool has_icd_entry =
-      false;  // defines clIcdGetPlatformIDsKHR, as drivers do, which loaders and tracers lack
+  // Defines clIcdGetPlatformIDsKHR, as drivers do; loaders and tracers lack it.
+  bool has_icd_entry = false;
 };
 
 struct LoadedObject : ObjectFacts {
@@ -32,7 +32,8 @@ struct LoadedObject : ObjectFacts {
   bool answers_to(std::string_view name) const;
 };
 
-// In the order in which they were loaded, the program first. Thread-safe; takes the linker's lock. May throw std::bad_alloc.
+// In the order in which they were loaded, the program first. Thread-safe; takes the linker's lock, and allocates nothing while
+// it is held. May throw std::bad_alloc.
 std::vector<LoadedObject> loaded_objects();
 
 // The one that contains `address`.
