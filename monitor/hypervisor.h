@@ -35,7 +35,7 @@ class HypervisorEvents {
 };
 
 // A connection. Its functions may block for any time, and throw HypervisorError. For one thread; the destructor closes the
-// connection.
+// connection. Neither they nor the events have Xen's Domain-0, which is no guest.
 class HypervisorConnection {
  public:
   HypervisorConnection() = default;
@@ -49,8 +49,8 @@ class HypervisorConnection {
   // The processor times of running domains, without those whose time the hypervisor does not report.
   virtual std::vector<CpuTime> cpu_times() = 0;
 
-  // For how long the virtual processors of running domains have run and waited, without the domains of which the hypervisor does not
-  // say it.
+  // For how long each virtual processor of the running domains has run and waited, without those of which the hypervisor does
+  // not say it.
   virtual std::vector<SchedulerTimes> scheduler_times() = 0;
 };
 
@@ -63,7 +63,8 @@ class Hypervisor {
   virtual ~Hypervisor() = default;
 
   // Blocks; throws HypervisorError. `events` is called from before the return on. It is released some time after the
-  // connection, since a call to it may still be running then.
+  // connection, since a call to it may still be running then. It may be null: then a connection that is lost shows in its
+  // calls only.
   virtual std::unique_ptr<HypervisorConnection> connect(const std::string& uri,
                                                         std::shared_ptr<HypervisorEvents> events) = 0;
 };
