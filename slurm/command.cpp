@@ -17,13 +17,10 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr std::size_t kMostOutput = 64 * 1024;
+constexpr std::size_t kMostOutput = 65'536;
 constexpr const char* kPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 pid_t start(const std::vector<std::string>& words, int output) {
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
   std::string path = kPath;
   const char* const given = std::getenv("PATH");
   if (given != nullptr) path += ':' + std::string(given);
@@ -39,11 +36,13 @@ pid_t start(const std::vector<std::string>& words, int output) {
   posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
   pid_t child = -1;
-  // It looks the command up in the PATH of this process; so a shell-free env(1) does it in the child's.
-  std::vector<char*> with_env = {const_cast<char*>("env"), const_cast<char*>("--")};
-  with_env.insert(with_env.end(), arguments.begin(), arguments.end());
+  // posix_spawnp() would look the command up in the PATH of this process; env(1) does it in the child's.
+  std::vector<char*> arguments = {const_cast<char*>("env"), const_cast<char*>("--")};
+  arguments.reserve(words.size() + 3);
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
   const int error =
-      ::posix_spawn(&child, "/usr/bin/env", &actions, nullptr, with_env.data(), environment.data());
+      ::posix_spawn(&child, "/usr/bin/env", &actions, nullptr, arguments.data(), environment.data());
   posix_spawn_file_actions_destroy(&actions);
   return error == 0 ? child : -1;
 }

@@ -139,17 +139,19 @@ void make_folder(spank_t spank, const Site& site) {
 void add_to_accounting(const std::string& job, const std::string& part) {
   constexpr std::chrono::seconds kLimit{10};
   constexpr int kAttempts = 5;
+  const std::string failure = "no accounting for job " + job + ": ";
+  const std::string setting = "AdminComment=";
+  const std::string where = "jobid=" + job;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const CommandResult found =
         run_command({"sacct", "-X", "-n", "-P", "-j", job, "-o", "AdminComment"}, kLimit);
     const std::string comment = found.output.substr(0, found.output.find('\n'));
-    if (found.status != 0) return say("no accounting for job " + job + ": " + comment);
+    if (found.status != 0) return say(failure + comment);
     const std::string wanted = with_part(comment, part);
     if (wanted == comment) return;
     const CommandResult changed = run_command(
-        {"sacctmgr", "-i", "-Q", "modify", "job", "where", "jobid=" + job, "set", "AdminComment=" + wanted},
-        kLimit);
-    if (changed.status != 0) return say("no accounting for job " + job + ": " + changed.output);
+        {"sacctmgr", "-i", "-Q", "modify", "job", "where", where, "set", setting + wanted}, kLimit);
+    if (changed.status != 0) return say(failure + changed.output);
     ::usleep(static_cast<useconds_t>(std::hash<std::string>()(part) % 100'000));
   }
 }

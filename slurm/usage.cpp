@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostFiles = 10'000;
-constexpr std::size_t kMostText = 1024 * 1024;
+constexpr std::size_t kMostText = 1'048'576;
 
 std::uint64_t peak_in(std::string_view text) {
   constexpr std::string_view kKey = "\"peak_bytes\":";
@@ -79,13 +79,17 @@ std::string with_part(const std::string& comment, const std::string& part) {
   // "cleave NODE "
   const std::string head = part.substr(0, part.find(' ', part.find(' ') + 1) + 1);
   std::string result;
+  bool is_there = false;
   for (std::size_t at = 0; at < comment.size();) {
     const std::size_t end = std::min(comment.find("; ", at), comment.size());
     const std::string each = comment.substr(at, end - at);
-    if (!each.starts_with(head)) result += each + "; ";
+    const bool is_of_node = each.starts_with(head);
+    is_there = is_there || is_of_node;
+    result += (result.empty() ? "" : "; ") + (is_of_node ? part : each);
     at = end + 2;
   }
-  return result + part;
+  if (is_there) return result;
+  return result.empty() ? part : result + "; " + part;
 }
 
 }  // namespace cleave::slurm

@@ -21,8 +21,9 @@ def draw_product(found, place):
     rows = found.of("product")
     place.plot([row.slices for row in rows], [row.asked for row in rows], ":", color=ASKED, label="asked, at most")
     place.axhline(1, color=NATIVE, linewidth=1)
-    place.set(title="5120×5120 product, pipelined: time", xlabel="slices", ylabel="ratio to the whole launch", xscale="log")
+    place.set(title="5120×5120 product, pipelined: time", xlabel="slices", ylabel="ratio to the whole launch")
     if rows:
+        place.set(xscale="log")
         place.legend()
 
 
@@ -31,8 +32,9 @@ def draw_waits(found, place):
     rows = found.of("waits beside it")
     place.plot([row.slices for row in rows], [row.value for row in rows], "o-", color=CLEAVE, label="split")
     place.plot([row.slices for row in rows], [row.baseline for row in rows], "o-", color=NATIVE, label="whole")
-    place.set(title="Longest wait of a small kernel on another queue", xlabel="slices", ylabel="ms", xscale="log", yscale="log")
+    place.set(title="Longest wait of a small kernel on another queue", xlabel="slices", ylabel="ms")
     if rows:
+        place.set(xscale="log", yscale="log")
         place.legend()
 
 

@@ -7,8 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Smaller blocks are not worth a thought, and less time is not worth the processor's.
-constexpr std::uint64_t kMinSize = 256;
+// Less time is not worth the processor's.
 constexpr double kMinGain = 100e-6;  // seconds
 // Before anything is known of a link, which then has carried next to nothing.
 constexpr double kAssumedRate = 1.25e6;  // bytes per second
@@ -38,7 +37,7 @@ std::size_t index_of(Coding coding) { return coding == Coding::dense ? 1 : 0; }
 }  // namespace
 
 Coding CompressionChoice::choose(std::uint64_t size, std::uint64_t at, const LinkMeasure& link) {
-  if (size < kMinSize) return Coding::raw;
+  if (size < kMinCompressed) return Coding::raw;
   const double rate = rate_of(link);
   const Coding coding = rate < kSlowRate ? Coding::dense : Coding::fast;
   const auto bytes = static_cast<double>(size);

@@ -16,6 +16,9 @@
 
 namespace cleave::remote {
 
+// Bytes of a block; smaller ones are not worth a thought.
+inline constexpr std::uint64_t kMinCompressed = 256;
+
 enum class Coding : std::uint8_t { raw, fast, dense };
 
 class CompressionChoice {

@@ -56,7 +56,7 @@ PayloadWriter::PayloadWriter(Stream& stream) : stream_(stream) {}
 PayloadWriter::~PayloadWriter() = default;
 
 bool PayloadWriter::wants(std::uint64_t payload) {
-  if (payload == 0) return false;
+  if (payload < kMinCompressed) return false;
   const auto link = stream_.measure();
   if (!link || choice_.choose(std::min<std::uint64_t>(payload, kMaxBlock), 0, *link) == Coding::raw)
     return false;

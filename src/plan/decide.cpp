@@ -56,8 +56,8 @@ UnsplitReason kind_of(UnsplitReason why) {
 
 const char* name(UnsplitReason why) {
   static constexpr std::array<const char*, kUnsplitKinds> kNames = {
-      "policy", "denied",   "alone",     "one_group", "small",         "binary", "kernel",   "shape",
-      "shared", "recorded", "measuring", "costly",    "below_quantum", "remote", "resident", "calm", "driver"};
+      "policy",   "denied",    "alone",  "one_group",     "small",  "binary",   "kernel", "shape", "shared",
+      "recorded", "measuring", "costly", "below_quantum", "remote", "resident", "calm",   "driver"};
   return kNames[static_cast<std::size_t>(kind_of(why))];
 }
 

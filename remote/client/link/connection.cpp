@@ -144,6 +144,10 @@ bool Connection::handshake(const base::RemoteSettings& settings, bool query, Tim
   }
   round_trip_ = steady_clock::now() - begin;
   if (!accept_welcome(header, problem)) return false;
+  if (compresses && (welcome_->features() & bit(Feature::compression)) != 0) {
+    input_.accept_blocks();
+    payload_writer_.emplace(*stream_);
+  }
   const std::chrono::nanoseconds half_way(begin.time_since_epoch() + round_trip_ / 2);
   clock_ahead_ = welcome_->time() - static_cast<std::uint64_t>(half_way.count());
   last_sent_.store(steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
@@ -167,10 +171,6 @@ bool Connection::accept_welcome(const FrameHeader& header, std::string& problem)
   if ((welcome_->features() & bit(Feature::shared_memory)) == 0) shared_.reset();
   supports_rings_ = (welcome_->features() & bit(Feature::shared_ring)) != 0;
   supports_end_answers_ = (welcome_->features() & bit(Feature::end_answers)) != 0;
-  if ((welcome_->features() & bit(Feature::compression)) != 0) {
-    input_.accept_blocks();
-    payload_writer_.emplace(*stream_);
-  }
   // A server that sends pings rarely gets a longer timeout.
   timeout_ = std::max(timeout_, milliseconds(3 * std::min(welcome_->heartbeat(), 600'000U)));
   input_.set_stall_timeout(timeout_);

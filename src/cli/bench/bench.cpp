@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <unistd.h>
 
+#include "base/search_list.h"
 #include "cli/probe/child_process.h"
 #include "cli/system/installation.h"
-#include "base/search_list.h"
 
 namespace cleave::cli {
 namespace {

@@ -67,7 +67,8 @@ void wait_for_answers(const std::string& addresses, SignalWatch& signals) {
       const std::string problem = query_server(address, 20s).problem;
       if (problem.empty()) break;
       if (signals.wait(-1, 200ms) || std::chrono::steady_clock::now() > until) {
-        throw std::runtime_error("the server " + address + " does not answer: " + problem);
+        throw std::runtime_error(
+            std::string("the server ").append(address).append(" does not answer: ").append(problem));
       }
     }
   }

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostText = 64 * 1024;
+constexpr std::size_t kMostText = 65'536;
 
 [[noreturn]] void fail(const fs::path& path, int error) {
   throw std::runtime_error(path.string() + ": " + std::strerror(error));
@@ -83,6 +83,7 @@ std::vector<std::string> Exchange::all(const std::string& kind) const {
   }
   std::sort(files.begin(), files.end());
   std::vector<std::string> texts;
+  texts.reserve(files.size());
   for (const fs::path& file : files)
     texts.push_back(base::read_regular_file(file, kMostText).text.value_or(""));
   return texts;

@@ -40,7 +40,7 @@ Certificate make_certificate(const TaskFolder& folder, const std::string& addres
       capture({"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
                "-nodes", "-keyout", made.key, "-out", made.file, "-days", "3650", "-subj", "/CN=cleave-slurm",
                "-addext", std::string("subjectAltName=") + (is_number ? "IP:" : "DNS:") + address});
-  made.text = base::read_regular_file(made.file, 64 * 1024).text.value_or("");
+  made.text = base::read_regular_file(made.file, 65'536).text.value_or("");
   if (done.status != 0 || made.text.empty())
     throw std::runtime_error("no certificate: is openssl installed on this node?");
   return made;

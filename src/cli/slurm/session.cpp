@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::seconds kStepTimeout{180};
-constexpr std::chrono::seconds kPatience{10};  // with a step that has been told to end
+constexpr std::chrono::seconds kStepPatience{10};  // with a step that has been told to end
 
 void append_words(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
 
@@ -84,7 +84,7 @@ class ServersStep {
   // A server ends when its input does.
   void end() {
     step_.input.close();
-    step_.end(kPatience);
+    step_.end(kStepPatience);
   }
 
  private:
@@ -130,9 +130,9 @@ Words client_words(const SlurmSessionRequest& request) {
   return words;
 }
 
-// Returns the program's status, or 1 if the servers have ended before.
-int run_program_step(const SlurmSessionRequest& request, ServersStep& servers, const Words& secrets,
-                     SignalWatch& signals) {
+// Returns the program's status; empty if it was ended, since the servers have ended before, or the session is to end.
+std::optional<int> run_program_step(const SlurmSessionRequest& request, ServersStep& servers,
+                                    const Words& secrets, SignalWatch& signals) {
   Process program({.command = client_words(request),
                    .environment = {{"CLEAVE_SLURM_TOKEN", secrets[0]}, {"CLEAVE_SLURM_SERVERS", secrets[1]}},
                    .own_group = false,
@@ -143,26 +143,29 @@ int run_program_step(const SlurmSessionRequest& request, ServersStep& servers, c
     const auto signal = signals.wait(-1, 500ms);
     // The terminal's interrupt reaches srun by itself.
     if (signal == SIGINT) continue;
-    if (signal) return program.end(0ms);
+    if (signal) {
+      program.end(0ms);
+      return std::nullopt;
+    }
     if (!servers.has_ended()) continue;
     if (program.status()) break;
     std::fputs("cleave: a server of this job has ended before the program, which ends, too\n", stderr);
     program.end(0ms);
-    return 1;
+    return std::nullopt;
   }
-  return *program.status();
+  return program.status();
 }
 
-int servers_and_program(const SlurmSessionRequest& request, SignalWatch& signals) {
+std::optional<int> servers_and_program(const SlurmSessionRequest& request, SignalWatch& signals) {
   const std::string token = seal(make_token());
   ServersStep servers(request, token);
   const std::string ready = servers.wait_until_ready(signals);
   if (ready.empty()) {
     std::fputs("cleave: the servers have ended before the program could start\n", stderr);
     servers.end();
-    return 1;
+    return std::nullopt;
   }
-  const int status = run_program_step(request, servers, {token, ready}, signals);
+  const std::optional<int> status = run_program_step(request, servers, {token, ready}, signals);
   servers.end();
   return status;
 }
@@ -189,9 +192,10 @@ int slurm_session(const SlurmSessionRequest& request) {
   SignalWatch signals;
   // If salloc is killed, somebody has to give the allocation back.
   if (request.owns_allocation) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  const int status = servers_and_program(request, signals);
-  if (request.owns_allocation && status != 0) give_back();
-  return status;
+  const std::optional<int> status = servers_and_program(request, signals);
+  // Not where the program has failed by itself: salloc's exit status would be another.
+  if (request.owns_allocation && !status) give_back();
+  return status.value_or(1);
 }
 
 }  // namespace cleave::cli

@@ -22,7 +22,7 @@ namespace {
 using daemon::MetricList;
 using Labels = MetricList::Labels;
 
-constexpr std::chrono::milliseconds kPatience{5000};
+constexpr std::chrono::milliseconds kClientPatience{5000};
 
 double seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 double seconds(std::uint64_t ns) { return static_cast<double>(ns) / 1e9; }
@@ -149,8 +149,8 @@ int run_metrics_server(const std::string& text, const std::string& registry) try
     if (path == "/healthz") return {200, "text/plain; charset=utf-8", "ok\n"};
     return {404, "text/plain; charset=utf-8", "there are /metrics and /healthz\n"};
   };
-  daemon::HttpServer http(page, kPatience);
-  daemon::Listener listener(context, daemon::listen_on(*address, {}), kPatience,
+  daemon::HttpServer http(page, kClientPatience);
+  daemon::Listener listener(context, daemon::listen_on(*address, {}), kClientPatience,
                             [&http](daemon::Stream stream) { http.admit(std::move(stream)); });
   asio::signal_set signals(context, SIGINT, SIGTERM, SIGHUP);
   signals.async_wait([&](const auto&, int) {

@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // How long a booking waits for the driver to destroy what the program has released.
-constexpr auto kPatience = 100ms;
+constexpr auto kBookingPatience = 100ms;
 constexpr auto kPause = 50us;
 
 // A sub-device's memory is that of the device that it is a part of.
@@ -154,7 +154,7 @@ bool MemoryLimits::book_on(std::uint32_t devices, std::uint64_t bytes) noexcept 
   static_cast<void>(live_.poll());
   if (try_to_book(devices, bytes)) return true;
   bool worthwhile = collect_freed();
-  const auto until = std::chrono::steady_clock::now() + kPatience;
+  const auto until = std::chrono::steady_clock::now() + kBookingPatience;
   while (worthwhile || (pending_ != 0 && std::chrono::steady_clock::now() < until)) {
     if (!worthwhile) std::this_thread::sleep_for(kPause);
     if (try_to_book(devices, bytes)) return true;

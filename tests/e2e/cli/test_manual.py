@@ -14,7 +14,8 @@ PROGRAMS = [CLEAVE.parent / name for name in ("cleave", "cleave-monitord", "clea
 SETTINGS = pathlib.Path(__file__).absolute().parents[3] / "docs/configuration.md"
 SUITES = ("micro", "split", "neighbours", "remote", "admission", "clients", "turns", "gpu", "all", "compare", "plot", "tune")
 COMMANDS = [(), ("run",), ("doctor",), ("top",), ("icd",), ("icd", "install"), ("icd", "uninstall"), ("icd", "status"),
-            ("layer",), ("layer", "install"), ("layer", "uninstall"), ("layer", "status"),
+            ("icd", "cdi"), ("layer",), ("layer", "install"), ("layer", "uninstall"), ("layer", "status"),
+            ("slurm",), ("slurm", "run"), ("slurm", "serve"), ("slurm", "client"),
             ("remote",), ("remote", "ls"), ("bench",), *(("bench", suite) for suite in SUITES)]
 
 
@@ -104,7 +105,7 @@ class Bash(unittest.TestCase):
 
     def test_offers_subcommands_and_values(self):
         self.assertEqual(self.complete("cleave", "i"), ["icd"])
-        self.assertEqual(self.complete("cleave", "icd", ""), ["install", "uninstall", "status"])
+        self.assertEqual(self.complete("cleave", "icd", ""), ["install", "uninstall", "status", "cdi"])
         self.assertEqual(self.complete("cleave", "run", "--launch", ""), ["auto", "sequential", "queued", "pipelined"])
         self.assertEqual(self.complete("cleave", "run", "--launch", "=", "p"), ["pipelined"])
         self.assertEqual(self.complete("cleave", "run", "--vms", "5", "--la"), ["--launch"])
@@ -135,7 +136,7 @@ class Fish(unittest.TestCase):
 
     def test_offers_subcommands_values_and_programs(self):
         subcommands, values, programs = self.complete("cleave icd ", "cleave run --launch ", "cleave run --vms 5 bas")
-        self.assertEqual(subcommands, {"install", "uninstall", "status"})
+        self.assertEqual(subcommands, {"install", "uninstall", "status", "cdi"})
         self.assertEqual(values, {"auto", "sequential", "queued", "pipelined"})
         self.assertIn("bash", programs)
 

@@ -209,7 +209,7 @@ TEST_F(Tls, OnlyTrustedCertificatesConnect) {
   RawClient client(endpoint, {path("authority.pem"), path("client.pem"), path("client.key")});
   ASSERT_TRUE(client.stream) << client.problem;
   ASSERT_TRUE(client.begin());
-  EXPECT_TRUE(server.logs("(client)"));
+  EXPECT_TRUE(server.logs("(certificate:client)"));
   client.create_objects(kTlsData);
   std::vector<cl_int> data(kTlsData / sizeof(cl_int));
   std::iota(data.begin(), data.end(), 3);

@@ -158,7 +158,8 @@ TEST_F(UnixSocket, SocketOfAProcessThatIsAboutToEndIsReplaced) {
   ASSERT_EQ(::bind(socket.get(), name.get(), name.size), 0);
   ASSERT_EQ(::listen(socket.get(), 5), 0);
   std::thread end([&] {
-    const base::FileDescriptor probe(::accept(socket.get(), nullptr, nullptr));  // by the daemon, which found it
+    const base::FileDescriptor probe(
+        ::accept(socket.get(), nullptr, nullptr));  // by the daemon, which found it
     socket.close();
   });
   const ListeningSocket next = listen_on(address_, {});

@@ -22,9 +22,9 @@ TEST(Usage, PartsOfOtherNodesAndOthersTextsAreKept) {
   EXPECT_EQ(with_part("", "cleave gpu1 a"), "cleave gpu1 a");
   EXPECT_EQ(with_part("cleave gpu1 a", "cleave gpu2 b"), "cleave gpu1 a; cleave gpu2 b");
   EXPECT_EQ(with_part("checked; cleave gpu1 a; cleave gpu2 b", "cleave gpu1 c"),
-            "checked; cleave gpu2 b; cleave gpu1 c");
+            "checked; cleave gpu1 c; cleave gpu2 b");
   EXPECT_EQ(with_part("cleave gpu1 a", "cleave gpu1 a"), "cleave gpu1 a");
-  EXPECT_EQ(with_part("cleave gpu1 a; x", "cleave gpu1 b"), "x; cleave gpu1 b");
+  EXPECT_EQ(with_part("cleave gpu1 a; x", "cleave gpu1 b"), "cleave gpu1 b; x");
   EXPECT_EQ(with_part("cleave gpu10 a", "cleave gpu1 b"), "cleave gpu10 a; cleave gpu1 b");
 }
 
