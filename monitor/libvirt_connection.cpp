@@ -60,8 +60,9 @@ class StatsList {
   int count_;
 };
 
-// Xen's Domain-0 runs the host and is no guest. Libvirt's driver for Xen lists it among the domains that run, with an identifier of
-// zeros (libxlAddDom0 in libvirt's src/libxl/libxl_driver.c). Its name could be anything, and elsewhere so could that identifier.
+// Xen's Domain-0 runs the host and is no guest. Libvirt's driver for Xen lists it among the domains that run, with an
+// identifier of zeros (libxlAddDom0 in libvirt's src/libxl/libxl_driver.c). Its name could be anything, and elsewhere
+// so could that identifier.
 bool has_control_domain(virConnectPtr connection) {
   const char* type = virConnectGetType(connection);
   if (type == nullptr) throw HypervisorError(virGetLastErrorMessage());
@@ -180,8 +181,8 @@ class LibvirtConnection : public HypervisorConnection {
     return uuids;
   }
 
-  // A call for each domain: for the statistics of all at once, newer versions ask QEMU and wait for one that hangs, although
-  // they are told not to (VIR_DOMAIN_STATS_CPU_TOTAL: seen with 9.0).
+  // A call for each domain: for the statistics of all at once, newer versions ask QEMU and wait for one that hangs,
+  // although they are told not to (VIR_DOMAIN_STATS_CPU_TOTAL: seen with 9.0).
   std::vector<CpuTime> cpu_times() override {
     const DomainList domains(connection_.get(), VIR_CONNECT_LIST_DOMAINS_RUNNING);
     std::vector<CpuTime> times;

@@ -44,9 +44,9 @@ class PressureMeter {
   static constexpr double kIdleShare = 0.05;  // of one processor
   static constexpr std::chrono::milliseconds kSmoothing{1000};
 
-  // The times of all virtual processors that have such statistics, each at most once, read at about `now`. One that was not in
-  // the last sample, or of which a time has decreased since, counts from the next one on: its domain was started, or it was
-  // plugged in.
+  // The times of all virtual processors that have such statistics, each at most once, read at about `now`. One that
+  // was not in the last sample, or of which a time has decreased since, counts from the next one on: its domain was
+  // started, or it was plugged in.
   void sample(const std::vector<SchedulerTimes>& times, TimePoint now);
 
   // Instead: for how long processes of the host have waited since it was started.

@@ -1,9 +1,9 @@
-// Samples the pressure of one hypervisor, in a thread and over a connection of its own: libvirt reads the statistics of
-// virtual processors through each domain's QEMU, so the call waits for one that hangs, for ever if need be. Nothing else may
-// wait with it.
+// Samples the pressure of one hypervisor, in a thread and over a connection of its own: libvirt reads the statistics
+// of virtual processors through each domain's QEMU, so the call waits for one that hangs, for ever if need be.
+// Nothing else may wait with it.
 //
-// Whether the thread has been stuck for too long is decided by the receiver: each sample comes with the time at which the next
-// is due.
+// Whether the thread has been stuck for too long is decided by the receiver: each sample comes with the time at which
+// the next is due.
 #pragma once
 
 #include <chrono>
@@ -27,8 +27,8 @@ struct PressureOptions {
 
 class PressureSampler {
  public:
-  // The interval is so many times as long while nobody follows the pressure closely, once there was a sample to compare the
-  // next one with; and after a call that failed.
+  // The interval is so many times as long while nobody follows the pressure closely, once there was a sample to
+  // compare the next one with; and after a call that failed.
   static constexpr int kIdleFactor = 10;
   static constexpr unsigned kFirstSamples = 2;
   // How often at least the sampler looks whether the hypervisor is connected, for its first sample.
@@ -41,8 +41,8 @@ class PressureSampler {
   // Gets each sample's pressure, empty if it is not known, and when the next sample comes at the latest.
   using Sink = std::function<void(std::optional<double> pressure, TimePoint due)>;
 
-  // Starts at once. `hypervisor` must outlive the sampler. The functions are called from the sampler's thread; they must
-  // neither block nor throw.
+  // Starts at once. `hypervisor` must outlive the sampler. The functions are called from the sampler's thread; they
+  // must neither block nor throw.
   PressureSampler(Hypervisor& hypervisor, std::string uri, PressureOptions options, Running running,
                   Sink sink);
   PressureSampler(const PressureSampler&) = delete;

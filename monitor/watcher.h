@@ -2,8 +2,9 @@
 // lost.
 //
 // All that may block happens in two threads of the watcher's own: one counts, the other samples the pressure
-// (pressure_sampler.h) and may hang without the count. Whether one has been stuck for too long is decided by the receiver of
-// the reports: each has the time of the last listing, and when the next sample of the pressure is due (totals.h).
+// (pressure_sampler.h) and may hang without the count. Whether one has been stuck for too long is decided by the
+// receiver of the reports: each has the time of the last listing, and when the next sample of the pressure is due
+// (totals.h).
 #pragma once
 
 #include <chrono>

@@ -45,8 +45,8 @@ class Host {
   [[nodiscard]] const std::vector<Moment>& history() const { return history_; }
   [[nodiscard]] unsigned restraint() const { return control_.restraint(); }
 
-  // Since `from`: the share of the time in which the pressure exceeded the target by more than is sent, how often the restraint
-  // changed, its bounds.
+  // Since `from`: the share of the time in which the pressure exceeded the target by more than is sent, how often the
+  // restraint changed, its bounds.
   struct Summary {
     double exceeded = 0;
     unsigned changes = 0;

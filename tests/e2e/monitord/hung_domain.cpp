@@ -1,5 +1,5 @@
-// Preloaded into the daemon: libvirt as it is while a domain's QEMU hangs. The statistics of domains are asked of QEMU, so that
-// call does not return; all others do.
+// Preloaded into the daemon: libvirt as it is while a domain's QEMU hangs. The statistics of domains are asked of
+// QEMU, so that call does not return; all others do.
 #include <unistd.h>
 
 #include <libvirt/libvirt.h>
