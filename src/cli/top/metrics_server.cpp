@@ -94,9 +94,10 @@ void add_memory(MetricList& list, const std::string& registry) {
                static_cast<double>(each.limit));
     sums[{each.device, each.tenant}] += static_cast<double>(each.bytes);
   }
-  for (const auto& [key, bytes] : sums)
+  for (const auto& [key, bytes] : sums) {
     list.gauge("cleave_tenant_memory_bytes", "Memory of a tenant's objects on the device.",
                {{"device", key.first}, {"tenant", key.second}}, bytes);
+  }
 }
 
 void add_processes(MetricList& list, const std::vector<RunningProcess>& processes) {
@@ -111,10 +112,11 @@ void add_processes(MetricList& list, const std::vector<RunningProcess>& processe
 }
 
 void add_energy(MetricList& list, const EnergyMeters& meters) {
-  for (const EnergyReading& each : meters.read())
+  for (const EnergyReading& each : meters.read()) {
     list.counter("cleave_device_energy_joules_total",
                  "Energy of the device since its driver was loaded, by its management library.",
                  {{"device", each.device}, {"uuid", each.uuid}}, each.joules);
+  }
 }
 
 }  // namespace
