@@ -1,7 +1,14 @@
 #include "icd/elf_note.h"
 
+#include <algorithm>
 #include <cstring>
 #include <elf.h>
+#include <fcntl.h>
+#include <optional>
+#include <unistd.h>
+
+#include "base/file_descriptor.h"
+#include "base/regular_file.h"
 
 namespace cleave::icd {
 namespace {
@@ -25,6 +32,26 @@ bool has_our_note(const char* note, std::size_t size) {
   }
   return false;
 }
+
+// At most `size` bytes; fewer where the file ends.
+std::string bytes_at(const base::FileDescriptor& file, ElfW(Off) offset, std::size_t size) {
+  std::string bytes(size, '\0');
+  const bool is_offset = offset <= static_cast<ElfW(Off)>(INT64_MAX);
+  const ssize_t got = is_offset ? pread(file.get(), bytes.data(), size, static_cast<off_t>(offset)) : 0;
+  bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return bytes;
+}
+
+template <typename Record>
+std::optional<Record> record_at(const base::FileDescriptor& file, ElfW(Off) offset) {
+  const std::string bytes = bytes_at(file, offset, sizeof(Record));
+  if (bytes.size() != sizeof(Record)) return std::nullopt;
+  Record record;
+  std::memcpy(&record, bytes.data(), sizeof record);
+  return record;
+}
+
+constexpr unsigned char kOurClass = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
 
 struct NoteSearch {
   std::uintptr_t address;
@@ -56,6 +83,26 @@ bool has_face_note(const dl_phdr_info& library) {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): addresses come from the dynamic linker
     const auto* const notes = reinterpret_cast<const char*>(library.dlpi_addr + segment.p_vaddr);
     if (has_our_note(notes, segment.p_memsz)) return true;
+  }
+  return false;
+}
+
+bool file_has_face_note(const std::string& path) {
+  if (!base::irregularity_of(path, SIZE_MAX / 2).empty()) return false;
+  const base::FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file.is_open()) return false;
+  const auto header = record_at<ElfW(Ehdr)>(file, 0);
+  const bool is_ours = header && std::memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
+                       header->e_ident[EI_CLASS] == kOurClass && header->e_phentsize == sizeof(ElfW(Phdr));
+  if (!is_ours) return false;
+  for (ElfW(Off) i = 0; i < header->e_phnum; ++i) {
+    const auto segment = record_at<ElfW(Phdr)>(file, header->e_phoff + i * sizeof(ElfW(Phdr)));
+    if (!segment) return false;
+    constexpr ElfW(Xword) kMost = 64 << 10;
+    if (segment->p_type != PT_NOTE) continue;
+    const std::string notes =
+        bytes_at(file, segment->p_offset, static_cast<std::size_t>(std::min(segment->p_filesz, kMost)));
+    if (has_our_note(notes.data(), notes.size())) return true;
   }
   return false;
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <link.h>
+#include <string>
 
 namespace cleave::icd {
 
@@ -24,6 +25,10 @@ constexpr FaceNote kFaceNote = {{sizeof kFaceNoteOwner, 0, kFaceNoteType}, "Clea
 
 // Whether the note is among the notes of a loaded library, which dl_iterate_phdr() describes.
 bool has_face_note(const dl_phdr_info& library);
+
+// Whether the note is in this file, which is not loaded for it; false if it is no library for this process. The file is not
+// trusted. Opens nothing but regular files. Thread-safe. May throw std::bad_alloc.
+bool file_has_face_note(const std::string& path);
 
 // Whether the loaded library that contains `address` is Cleave's. Thread-safe.
 bool is_cleave_library(const void* address);

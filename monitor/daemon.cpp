@@ -6,6 +6,7 @@
 
 #include "cleave/monitor.h"
 #include "daemon/peer_key.h"
+#include "monitor/libvirt_uri.h"
 #include "monitor/metrics.h"
 
 namespace cleave::monitor {
@@ -69,6 +70,7 @@ Daemon::Daemon(asio::io_context& context, Hypervisor& hypervisor, const Options&
     const auto take = [this](daemon::Stream stream) {
       const std::string peer = daemon::peer_key(stream.native_handle());
       hub_.admit(std::move(stream), peer);
+      follow_pressure();
     };
     listeners_.push_back(
         std::make_unique<daemon::Listener>(context, std::move(socket), options.patience, take));
@@ -90,10 +92,10 @@ void Daemon::watch(Hypervisor& hypervisor, const Options& options) {
   watcher_options.busy_share = options.busy_share;
   for (std::size_t i = 0; i < options.connect.size(); ++i)
     latest_reports_.push_back(std::make_unique<LatestReport>());
-  watcher_options.pressure_interval = options.pressure_interval;
+  watcher_options.pressure.interval = options.pressure_interval;
   for (std::size_t i = 0; i < options.connect.size(); ++i) {
-    watcher_options.host_stall = nullptr;
-    if (stalls_like_this_host(options.connect[i])) watcher_options.host_stall = read_host_stall;
+    watcher_options.pressure.host_stall = nullptr;
+    if (stalls_like_this_host(options.connect[i])) watcher_options.pressure.host_stall = read_host_stall;
     const auto sink = [this, i](const Report& report) { post(i, report); };
     watchers_.push_back(std::make_unique<Watcher>(hypervisor, options.connect[i], watcher_options, sink));
   }
@@ -119,7 +121,13 @@ void Daemon::deliver(std::size_t index) {
   if (totals_.report(index, report, std::chrono::steady_clock::now())) hub_.publish(totals_.total());
 }
 
+// Not only for clients: who reads the metrics expects a figure of now.
+void Daemon::follow_pressure() {
+  for (const auto& watcher : watchers_) watcher->follow_pressure_closely(hub_.clients() > 0 || metrics_);
+}
+
 void Daemon::expire() {
+  follow_pressure();  // clients may have left
   if (totals_.expire(std::chrono::steady_clock::now())) hub_.publish(totals_.total());
 }
 
@@ -135,6 +143,11 @@ void Daemon::stop() {
 bool Daemon::wait_until_ended(TimePoint deadline) {
   return std::all_of(watchers_.begin(), watchers_.end(),
                      [&](const auto& each) { return each->wait_until_ended(deadline); });
+}
+
+bool Daemon::wait_for_samplers(TimePoint deadline) {
+  return std::all_of(watchers_.begin(), watchers_.end(),
+                     [&](const auto& each) { return each->wait_for_sampler(deadline); });
 }
 
 std::vector<std::string> Daemon::addresses() const {

@@ -40,8 +40,12 @@ class Daemon {
   // Disconnects all clients, stops listening and the watchers, and ends the event loop. For the loop's thread.
   void stop();
 
-  // Waits for the watchers to end. False: one has not ended before the deadline; it may be stuck in a call.
+  // Waits for the watchers to end, but not for their samplers of the pressure. False: one has not ended before the
+  // deadline; it may be stuck in a call.
   bool wait_until_ended(TimePoint deadline);
+
+  // The same of the samplers, of which each may be stuck in a call because one domain is.
+  bool wait_for_samplers(TimePoint deadline);
 
   // The addresses on which it listens for clients.
   [[nodiscard]] std::vector<std::string> addresses() const;
@@ -62,6 +66,7 @@ class Daemon {
   void watch(Hypervisor& hypervisor, const Options& options);
   void post(std::size_t index, const Report& report);
   void deliver(std::size_t index);
+  void follow_pressure();
   void expire();
 
   asio::io_context& context_;

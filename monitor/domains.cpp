@@ -7,14 +7,11 @@
 
 namespace cleave::monitor {
 
-bool is_control_domain(const Uuid& domain) { return domain == Uuid{}; }
-
 std::size_t UuidHash::operator()(const Uuid& uuid) const {
   return std::hash<std::string_view>{}({reinterpret_cast<const char*>(uuid.data()), uuid.size()});
 }
 
 void Domains::event(const Uuid& domain, bool running) {
-  if (is_control_domain(domain)) return;
   if (listing_in_progress_) events_during_listing_[domain] = running;
   if (running) {
     running_.try_emplace(domain);
@@ -37,7 +34,7 @@ bool Domains::end_listing(const std::vector<Uuid>& running) {
     listed.emplace(uuid, known == running_.end() ? Domain{} : known->second);
   };
   for (const Uuid& uuid : running) {
-    if (!is_control_domain(uuid) && !events_during_listing_.contains(uuid)) keep(uuid);
+    if (!events_during_listing_.contains(uuid)) keep(uuid);
   }
   for (const auto& [uuid, runs] : events_during_listing_) {
     if (runs) keep(uuid);

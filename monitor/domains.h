@@ -20,10 +20,6 @@ namespace cleave::monitor {
 // Libvirt's identifier of a domain.
 using Uuid = std::array<unsigned char, 16>;
 
-// Whether this is Xen's Domain-0, which runs the host and is no guest. Libvirt lists it among the domains that run, with an
-// identifier of zeros, which no other domain has (libxlAddDom0 in libvirt's src/libxl/libxl_driver.c). Its name could be anything.
-bool is_control_domain(const Uuid& domain);
-
 struct UuidHash {
   std::size_t operator()(const Uuid& uuid) const;
 };
@@ -50,7 +46,6 @@ class Domains {
   // known to be idle.
   explicit Domains(double busy_share) : busy_share_(busy_share) {}
 
-  // The control domain is ignored wherever it appears.
   void event(const Uuid& domain, bool running);
 
   void begin_listing();

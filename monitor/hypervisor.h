@@ -35,7 +35,7 @@ class HypervisorEvents {
 };
 
 // A connection. Its functions may block for any time, and throw HypervisorError. For one thread; the destructor closes the
-// connection.
+// connection. Neither they nor the events have Xen's Domain-0, which is no guest.
 class HypervisorConnection {
  public:
   HypervisorConnection() = default;
@@ -46,11 +46,12 @@ class HypervisorConnection {
   // The domains that run: not those that are paused, shut off, crashed, or shutting down.
   virtual std::vector<Uuid> running() = 0;
 
-  // The processor times of running domains, without those whose time the hypervisor does not report.
+  // The processor times of running domains, without those whose time the hypervisor does not report. As running()
+  // does, it waits for the hypervisor, but for no single domain.
   virtual std::vector<CpuTime> cpu_times() = 0;
 
-  // For how long the virtual processors of running domains have run and waited, without the domains of which the hypervisor does not
-  // say it.
+  // For how long each virtual processor of the running domains has run and waited, without those of which the
+  // hypervisor does not say it. It may wait for a domain that hangs.
   virtual std::vector<SchedulerTimes> scheduler_times() = 0;
 };
 
@@ -63,7 +64,8 @@ class Hypervisor {
   virtual ~Hypervisor() = default;
 
   // Blocks; throws HypervisorError. `events` is called from before the return on. It is released some time after the
-  // connection, since a call to it may still be running then.
+  // connection, since a call to it may still be running then. It may be null: then a connection that is lost shows in
+  // its calls only.
   virtual std::unique_ptr<HypervisorConnection> connect(const std::string& uri,
                                                         std::shared_ptr<HypervisorEvents> events) = 0;
 };

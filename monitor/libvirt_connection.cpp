@@ -1,4 +1,5 @@
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "monitor/libvirt.h"
@@ -59,9 +60,20 @@ class StatsList {
   int count_;
 };
 
-std::optional<Uuid> uuid_of(virDomainPtr domain) {
+// Xen's Domain-0 runs the host and is no guest. Libvirt's driver for Xen lists it among the domains that run, with an
+// identifier of zeros (libxlAddDom0 in libvirt's src/libxl/libxl_driver.c). Its name could be anything, and elsewhere
+// so could that identifier.
+bool has_control_domain(virConnectPtr connection) {
+  const char* type = virConnectGetType(connection);
+  if (type == nullptr) throw HypervisorError(virGetLastErrorMessage());
+  return std::string_view(type) == "Xen";
+}
+
+// Empty for the control domain where there is one.
+std::optional<Uuid> guest_uuid(virDomainPtr domain, bool has_control_domain) {
   Uuid uuid{};
-  return virDomainGetUUID(domain, uuid.data()) == 0 ? std::optional(uuid) : std::nullopt;
+  if (virDomainGetUUID(domain, uuid.data()) != 0) return std::nullopt;
+  return has_control_domain && uuid == Uuid{} ? std::nullopt : std::optional(uuid);
 }
 
 // Whether the domain runs after the event; empty for events that do not change that.
@@ -97,27 +109,24 @@ const char* close_reason_text(int close_reason) {
 // A callback may still be running when it is deregistered, so each registration shares ownership of the events.
 using SharedEvents = std::shared_ptr<HypervisorEvents>;
 
-void free_events(void* share) { delete static_cast<SharedEvents*>(share); }
+struct LifecycleReceiver {
+  SharedEvents events;
+  bool has_control_domain;
+};
 
-int on_lifecycle(virConnectPtr /*connection*/, virDomainPtr domain, int event, int /*detail*/, void* share) {
+void free_receiver(void* receiver) { delete static_cast<LifecycleReceiver*>(receiver); }
+
+int on_lifecycle(virConnectPtr /*connection*/, virDomainPtr domain, int event, int /*detail*/,
+                 void* receiver) {
+  const auto& to = *static_cast<LifecycleReceiver*>(receiver);
   const auto runs = runs_after(event);
-  const auto uuid = uuid_of(domain);
-  if (runs && uuid) (*static_cast<SharedEvents*>(share))->changed(*uuid, *runs);
+  const auto uuid = guest_uuid(domain, to.has_control_domain);
+  if (runs && uuid) to.events->changed(*uuid, *runs);
   return 0;
 }
 
 void on_close(virConnectPtr /*connection*/, int reason, void* events) {
   static_cast<HypervisorEvents*>(events)->lost(close_reason_text(reason));
-}
-
-std::optional<std::chrono::nanoseconds> cpu_time_of(const virDomainStatsRecord& record) {
-  unsigned long long used = 0;
-  if (virTypedParamsGetULLong(record.params, record.nparams, "cpu.time", &used) == 1) {
-    return std::chrono::nanoseconds(used);
-  }
-  virDomainInfo info{};
-  if (virDomainGetInfo(record.dom, &info) == 0) return std::chrono::nanoseconds(info.cpuTime);
-  return std::nullopt;
 }
 
 // "vcpu.N.NAME"; empty if the record has none.
@@ -129,12 +138,11 @@ std::optional<std::chrono::nanoseconds> vcpu_time(const virDomainStatsRecord& re
   return std::chrono::nanoseconds(time);
 }
 
-// Summed over the virtual processors that have ever waited; empty if none has a waiting time.
-std::optional<SchedulerTimes> scheduler_times_of(const virDomainStatsRecord& record, const Uuid& domain) {
+// Appends those of the virtual processors that have ever waited.
+void add_scheduler_times(const virDomainStatsRecord& record, const Uuid& domain,
+                         std::vector<SchedulerTimes>& times) {
   unsigned processors = 0;
   virTypedParamsGetUInt(record.params, record.nparams, "vcpu.maximum", &processors);
-  SchedulerTimes times{domain};
-  bool known = false;
   for (unsigned i = 0; i < processors; ++i) {
     const auto ran = vcpu_time(record, i, "time");
     auto waited = vcpu_time(record, i, "delay");
@@ -142,11 +150,8 @@ std::optional<SchedulerTimes> scheduler_times_of(const virDomainStatsRecord& rec
     // Where the kernel does not count it, "wait" is there, and 0.
     if (waited == std::chrono::nanoseconds(0)) continue;
     if (!ran || !waited) continue;  // offline, for example
-    times.ran += *ran;
-    times.waited += *waited;
-    known = true;
+    times.push_back({domain, i, *ran, *waited});
   }
-  return known ? std::optional(times) : std::nullopt;
 }
 
 class LibvirtConnection : public HypervisorConnection {
@@ -156,14 +161,8 @@ class LibvirtConnection : public HypervisorConnection {
     if (!connection_) throw HypervisorError(virGetLastErrorMessage());
     // Not every libvirt driver has keepalive, a close callback or events. Listings notice changes then, a little later.
     virConnectSetKeepAlive(connection_.get(), kKeepaliveSeconds, kKeepaliveCount);
-    // Called under a lock that deregistering takes as well, so no call comes after that.
-    close_callback_registered_ =
-        virConnectRegisterCloseCallback(connection_.get(), on_close, events_.get(), nullptr) == 0;
-    auto for_lifecycle = std::make_unique<SharedEvents>(events_);
-    lifecycle_ = virConnectDomainEventRegisterAny(connection_.get(), nullptr, VIR_DOMAIN_EVENT_ID_LIFECYCLE,
-                                                  VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle),
-                                                  for_lifecycle.get(), free_events);
-    if (lifecycle_ >= 0) static_cast<void>(for_lifecycle.release());
+    has_control_domain_ = has_control_domain(connection_.get());
+    if (events_) register_callbacks();
   }
   LibvirtConnection(const LibvirtConnection&) = delete;
   LibvirtConnection& operator=(const LibvirtConnection&) = delete;
@@ -177,21 +176,21 @@ class LibvirtConnection : public HypervisorConnection {
     const DomainList domains(connection_.get(), VIR_CONNECT_LIST_DOMAINS_RUNNING);
     std::vector<Uuid> uuids;
     for (int i = 0; i < domains.size(); ++i) {
-      if (const auto uuid = uuid_of(domains[i])) uuids.push_back(*uuid);
+      if (const auto uuid = guest(domains[i])) uuids.push_back(*uuid);
     }
     return uuids;
   }
 
+  // A call for each domain: for the statistics of all at once, newer versions ask QEMU and wait for one that hangs,
+  // although they are told not to (VIR_DOMAIN_STATS_CPU_TOTAL: seen with 9.0).
   std::vector<CpuTime> cpu_times() override {
-    const StatsList stats(
-        connection_.get(), VIR_DOMAIN_STATS_CPU_TOTAL,
-        VIR_CONNECT_GET_ALL_DOMAINS_STATS_RUNNING | VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT);
+    const DomainList domains(connection_.get(), VIR_CONNECT_LIST_DOMAINS_RUNNING);
     std::vector<CpuTime> times;
-    if (!stats.exists()) return times;
-    for (int i = 0; i < stats.size(); ++i) {
-      const auto uuid = uuid_of(stats[i].dom);
-      const auto used = cpu_time_of(stats[i]);
-      if (uuid && used) times.push_back({*uuid, *used});
+    for (int i = 0; i < domains.size(); ++i) {
+      const auto uuid = guest(domains[i]);
+      virDomainInfo info{};
+      if (uuid && virDomainGetInfo(domains[i], &info) == 0)
+        times.push_back({*uuid, std::chrono::nanoseconds(info.cpuTime)});
     }
     return times;
   }
@@ -201,18 +200,35 @@ class LibvirtConnection : public HypervisorConnection {
         connection_.get(), VIR_DOMAIN_STATS_VCPU,
         VIR_CONNECT_GET_ALL_DOMAINS_STATS_RUNNING | VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT);
     std::vector<SchedulerTimes> times;
+    // A connection without events has no other sign that it is dead.
+    if (!stats.exists() && virConnectIsAlive(connection_.get()) == 0)
+      throw HypervisorError("the connection broke");
     if (!stats.exists()) return times;
     for (int i = 0; i < stats.size(); ++i) {
-      const auto uuid = uuid_of(stats[i].dom);
-      const auto found = uuid ? scheduler_times_of(stats[i], *uuid) : std::nullopt;
-      if (found) times.push_back(*found);
+      if (const auto uuid = guest(stats[i].dom)) add_scheduler_times(stats[i], *uuid, times);
     }
     return times;
   }
 
  private:
+  void register_callbacks() {
+    // Called under a lock that deregistering takes as well, so no call comes after that.
+    close_callback_registered_ =
+        virConnectRegisterCloseCallback(connection_.get(), on_close, events_.get(), nullptr) == 0;
+    std::unique_ptr<LifecycleReceiver> receiver(new LifecycleReceiver{events_, has_control_domain_});
+    lifecycle_ = virConnectDomainEventRegisterAny(connection_.get(), nullptr, VIR_DOMAIN_EVENT_ID_LIFECYCLE,
+                                                  VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle), receiver.get(),
+                                                  free_receiver);
+    if (lifecycle_ >= 0) static_cast<void>(receiver.release());
+  }
+
+  [[nodiscard]] std::optional<Uuid> guest(virDomainPtr domain) const {
+    return guest_uuid(domain, has_control_domain_);
+  }
+
   SharedEvents events_;
   Connection connection_;
+  bool has_control_domain_ = false;
   bool close_callback_registered_ = false;
   int lifecycle_ = -1;
 };

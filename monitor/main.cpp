@@ -24,6 +24,8 @@ constexpr int kUsage = 2;
 
 // At the end a watcher may be stuck in a call to a hypervisor. It has no state to be saved.
 constexpr std::chrono::seconds kShutdownGrace{2};
+// A sample of the pressure may wait for a domain that hangs, which is no fault of the hypervisor's.
+constexpr std::chrono::milliseconds kSamplerGrace{100};
 constexpr std::chrono::seconds kStatusPeriod{5};
 
 // Every client needs a descriptor; a few more are the daemon's and libvirt's.
@@ -99,6 +101,7 @@ int run(const Options& options) {
     log_line("a hypervisor does not answer; stopping without it");
     std::_Exit(EXIT_SUCCESS);
   }
+  if (!daemon.wait_for_samplers(std::chrono::steady_clock::now() + kSamplerGrace)) std::_Exit(EXIT_SUCCESS);
   return EXIT_SUCCESS;
 }
 

@@ -20,16 +20,15 @@ void PressureMeter::sample(const std::vector<SchedulerTimes>& times, TimePoint n
   const Seconds length = now - sampled_;
   Seconds ran{0};
   Seconds waited{0};
-  std::unordered_map<Uuid, Sum, UuidHash> domains;
+  std::unordered_map<Uuid, OfDomain, UuidHash> domains;
   for (const SchedulerTimes& time : times) {
-    if (is_control_domain(time.domain)) continue;
-    domains[time.domain] = {time.ran, time.waited};
-    const auto before = domains_.find(time.domain);
-    if (before == domains_.end()) continue;
-    const Sum& last = before->second;
-    if (time.ran < last.ran || time.waited < last.waited) continue;
-    ran += time.ran - last.ran;
-    waited += time.waited - last.waited;
+    domains[time.domain][time.vcpu] = time;
+    const OfDomain& before = domains_[time.domain];
+    const auto last = before.find(time.vcpu);
+    if (last == before.end()) continue;
+    if (time.ran < last->second.ran || time.waited < last->second.waited) continue;
+    ran += time.ran - last->second.ran;
+    waited += time.waited - last->second.waited;
   }
   if (domains_sampled_ && length.count() > 0)
     add(waited / std::max(ran + waited, kIdleShare * length), length);
@@ -73,15 +72,6 @@ std::optional<std::chrono::nanoseconds> read_host_stall() {
   const ssize_t size = file.is_open() ? read(file.get(), text.data(), text.size()) : -1;
   if (size <= 0) return std::nullopt;
   return parse_host_stall({text.data(), static_cast<std::size_t>(size)});
-}
-
-bool stalls_like_this_host(const std::string& uri) {
-  constexpr std::string_view kThisHost = ":///";
-  const std::string scheme = uri.substr(0, uri.find(kThisHost));
-  if (scheme.size() == uri.size()) return false;
-  const auto plus = scheme.find('+');
-  const std::string transport = plus == std::string::npos ? "unix" : scheme.substr(plus + 1);
-  return transport == "unix" && scheme.substr(0, plus) != "xen";
 }
 
 }  // namespace cleave::monitor

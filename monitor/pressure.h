@@ -31,9 +31,10 @@
 
 namespace cleave::monitor {
 
-// Of one domain that runs, since it was started, all virtual processors together.
+// Of one virtual processor of a domain that runs, since its thread was started.
 struct SchedulerTimes {
   Uuid domain{};
+  unsigned vcpu = 0;
   std::chrono::nanoseconds ran{0};
   std::chrono::nanoseconds waited{0};
 };
@@ -43,8 +44,9 @@ class PressureMeter {
   static constexpr double kIdleShare = 0.05;  // of one processor
   static constexpr std::chrono::milliseconds kSmoothing{1000};
 
-  // The times of all domains that have such statistics, read at about `now`. A domain that was not in the last sample, or was
-  // restarted since, counts from the next one on.
+  // The times of all virtual processors that have such statistics, each at most once, read at about `now`. One that
+  // was not in the last sample, or of which a time has decreased since, counts from the next one on: its domain was
+  // started, or it was plugged in.
   void sample(const std::vector<SchedulerTimes>& times, TimePoint now);
 
   // Instead: for how long processes of the host have waited since it was started.
@@ -57,14 +59,11 @@ class PressureMeter {
   [[nodiscard]] std::optional<double> pressure() const { return pressure_; }
 
  private:
-  struct Sum {
-    std::chrono::nanoseconds ran{0};
-    std::chrono::nanoseconds waited{0};
-  };
+  using OfDomain = std::unordered_map<unsigned, SchedulerTimes>;  // by virtual processor
 
   void add(double x, std::chrono::duration<double> length);
 
-  std::unordered_map<Uuid, Sum, UuidHash> domains_;
+  std::unordered_map<Uuid, OfDomain, UuidHash> domains_;
   bool domains_sampled_ = false;
   std::optional<std::chrono::nanoseconds> stalled_;
   TimePoint sampled_;
@@ -76,9 +75,5 @@ std::optional<std::chrono::nanoseconds> parse_host_stall(std::string_view text);
 
 // The same of this host. Empty where the kernel does not count it.
 std::optional<std::chrono::nanoseconds> read_host_stall();
-
-// Whether this host's pressure-stall information describes the domains at that libvirt URI: they are processes of this host, which
-// they are not on another host, nor under Xen, whose Domain-0 sees itself alone.
-bool stalls_like_this_host(const std::string& uri);
 
 }  // namespace cleave::monitor

@@ -14,6 +14,7 @@ bool Totals::report(std::size_t hypervisor, const Report& report, TimePoint now)
 
 bool Totals::expire(TimePoint now) {
   for (Report& report : reports_) {
+    if (report.pressure && now > report.pressure_due) report.pressure.reset();
     if (!report.counts || now - report.listed <= patience_) continue;
     report.counts.reset();
     report.pressure.reset();
@@ -53,7 +54,7 @@ std::optional<unsigned> Totals::pressure() const {
   if (!total_.pressure || thousandths == 0) return thousandths;
   const unsigned before = *total_.pressure;
   const unsigned change = std::max(thousandths, before) - std::min(thousandths, before);
-  return change * kPressurePart <= before ? before : thousandths;
+  return change < kPressureStep || change * kPressurePart <= before ? before : thousandths;
 }
 
 }  // namespace cleave::monitor

@@ -24,17 +24,20 @@ struct Total {
 
 class Totals {
  public:
-  // A count expires if no listing has confirmed it for `patience`: its watcher is stuck in a call.
+  // A count expires if no listing has confirmed it for `patience`: its watcher is stuck in a call. So does a
+  // pressure, by itself, if the next sample is late.
   Totals(std::size_t hypervisors, std::chrono::milliseconds patience)
       : reports_(hypervisors), patience_(patience) {}
 
-  // The pressure of the total changes only by more than this part of it, or to 0: clients are not to be sent every sample.
+  // The pressure of the total changes only by kPressureStep thousandths or more, and by more than the part 1 /
+  // kPressurePart of it, or to 0: not every sample is to be sent to all clients, and least of all noise.
   static constexpr unsigned kPressurePart = 20;
+  static constexpr unsigned kPressureStep = 5;
 
   // Stores the newest report of one hypervisor. True if the total has changed.
   bool report(std::size_t hypervisor, const Report& report, TimePoint now);
 
-  // Drops counts that have expired. True if the total has changed.
+  // Drops counts and pressures that have expired. True if the total has changed.
   bool expire(TimePoint now);
 
   [[nodiscard]] const Total& total() const { return total_; }

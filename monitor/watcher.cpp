@@ -52,6 +52,9 @@ Watcher::Watcher(Hypervisor& hypervisor, std::string uri, WatcherOptions options
       options_(std::move(options)),
       pause_(options_.first_pause),
       state_(std::make_shared<State>(options_.busy_share, std::move(sink))),
+      sampler_(
+          hypervisor, uri_, options_.pressure, [state = state_] { return running(*state); },
+          [state = state_](auto pressure, TimePoint due) { take_pressure(*state, pressure, due); }),
       thread_([this] { run(); }) {}
 
 Watcher::~Watcher() {
@@ -60,6 +63,7 @@ Watcher::~Watcher() {
 }
 
 void Watcher::stop() {
+  sampler_.stop();
   const base::MutexLock lock(state_->mutex);
   state_->stopping = true;
   state_->changed.notify_all();
@@ -107,8 +111,6 @@ void Watcher::serve_connection() {
   }
   const std::unique_ptr<HypervisorConnection> session = hypervisor_.connect(uri_, feed);
   sampled_ = TimePoint{};
-  pressure_sampled_ = TimePoint{};
-  pressure_.sample_nothing();
   list(*session);
   log_line("connected to " + uri_);
   last_logged_error_.clear();
@@ -119,23 +121,20 @@ void Watcher::serve_connection() {
 void Watcher::follow(HypervisorConnection& session) {
   while (!stopping()) {
     if (Clock::now() - sampled_ >= options_.interval) sample(session);
-    const TimePoint next_listing = Clock::now() + options_.interval;
-    for (;;) {
-      if (Clock::now() - pressure_sampled_ >= options_.pressure_interval) sample_pressure(session);
-      wait_for_next_sample(next_listing);
+    wait_for_next_listing();
+    {
       const base::MutexLock lock(state_->mutex);
       if (state_->stopping) return;
       if (state_->lost) throw HypervisorError(state_->why);
-      if (state_->unconfirmed || Clock::now() >= next_listing) break;
     }
     list(session);
   }
 }
 
-// Until the next listing or sample for the pressure is due, or an event calls for a listing, or the connection ends.
-void Watcher::wait_for_next_sample(TimePoint next_listing) {
+// Until the next listing is due, or an event calls for one, or the connection ends.
+void Watcher::wait_for_next_listing() {
   base::MutexLock lock(state_->mutex);
-  const TimePoint next = std::min(next_listing, pressure_sampled_ + options_.pressure_interval);
+  const TimePoint next = Clock::now() + options_.interval;
   while (!state_->stopping && !state_->lost && !state_->unconfirmed && Clock::now() < next)
     state_->changed.wait_until(lock, next);
   // Events come in bursts: one listing confirms all that come while the first settles.
@@ -173,23 +172,17 @@ void Watcher::sample(HypervisorConnection& session) {
   publish(*state_);
 }
 
-// Where no domain has the statistics, the host's are used; without any domain nothing waits.
-void Watcher::sample_pressure(HypervisorConnection& session) {
-  const std::vector<SchedulerTimes> times = session.scheduler_times();
-  pressure_sampled_ = Clock::now();
-  const base::MutexLock lock(state_->mutex);
-  if (state_->lost) throw HypervisorError(state_->why);
-  const bool none = !state_->report.counts || state_->report.counts->running == 0;
-  const auto stalled = times.empty() && !none && options_.host_stall ? options_.host_stall() : std::nullopt;
-  if (!times.empty() || none) {
-    pressure_.sample(times, pressure_sampled_);
-  } else if (stalled) {
-    pressure_.sample_host(*stalled, pressure_sampled_);
-  } else {
-    pressure_.sample_nothing();
-  }
-  state_->report.pressure = pressure_.pressure();
-  publish(*state_);
+std::optional<unsigned> Watcher::running(State& state) {
+  const base::MutexLock lock(state.mutex);
+  return state.report.counts ? std::optional(state.report.counts->running) : std::nullopt;
+}
+
+void Watcher::take_pressure(State& state, std::optional<double> pressure, TimePoint due) {
+  const base::MutexLock lock(state.mutex);
+  if (!state.report.counts) return;  // lost since the sample began
+  state.report.pressure = pressure;
+  state.report.pressure_due = due;
+  publish(state);
 }
 
 void Watcher::pause(std::chrono::milliseconds duration) {

@@ -1,8 +1,10 @@
 // Follows one hypervisor: connects, counts by events and listings, and reconnects after growing pauses when the connection is
 // lost.
 //
-// All that may block happens in a thread of the watcher's own. Whether that thread has been stuck for too long is decided by
-// the receiver of the reports: each has the time of the last listing (totals.h).
+// All that may block happens in two threads of the watcher's own: one counts, the other samples the pressure
+// (pressure_sampler.h) and may hang without the count. Whether one has been stuck for too long is decided by the
+// receiver of the reports: each has the time of the last listing, and when the next sample of the pressure is due
+// (totals.h).
 #pragma once
 
 #include <chrono>
@@ -15,7 +17,7 @@
 
 #include "base/mutex.h"
 #include "monitor/hypervisor.h"
-#include "monitor/pressure.h"
+#include "monitor/pressure_sampler.h"
 
 namespace cleave::monitor {
 
@@ -24,10 +26,8 @@ struct WatcherOptions {
   std::chrono::milliseconds settle{100};       // from an event to the listing that confirms it
   std::chrono::milliseconds first_pause{250};  // before the second attempt to connect; doubles with each
   std::chrono::milliseconds longest_pause{8000};
-  double busy_share = 0.2;                           // of one processor
-  std::chrono::milliseconds pressure_interval{500};  // between samples for the pressure
-  // How long this host's processes have waited (monitor/pressure.h). Null: it says nothing about the domains.
-  std::function<std::optional<std::chrono::nanoseconds>()> host_stall = nullptr;
+  double busy_share = 0.2;  // of one processor
+  PressureOptions pressure = {};
 };
 
 // What a watcher knows at one moment.
@@ -36,6 +36,7 @@ struct Report {
   std::optional<Counts> counts;    // empty: not known
   std::optional<double> pressure;  // from 0 to 1 (monitor/pressure.h); empty: not known
   TimePoint listed;                // when the last listing was complete; has no meaning without counts
+  TimePoint pressure_due = TimePoint::max();  // the next sample of the pressure comes by then
 
   // Since the watcher's beginning.
   std::uint64_t events = 0;
@@ -53,14 +54,20 @@ class Watcher {
   Watcher(Hypervisor& hypervisor, std::string uri, WatcherOptions options, Sink sink);
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;
-  // Waits for the call that the thread is in, however long that takes.
+  // Waits for the calls that the threads are in, however long that takes.
   ~Watcher();
 
-  // No report comes after the return. The thread ends when the hypervisor's current call returns.
+  // Whether anybody follows the pressure closely (pressure_sampler.h).
+  void follow_pressure_closely(bool closely) { sampler_.follow_closely(closely); }
+
+  // No report comes after the return. The threads end when the hypervisor's current calls return.
   void stop();
 
-  // Whether the thread ended before the deadline.
+  // Whether the thread that counts ended before the deadline.
   bool wait_until_ended(TimePoint deadline);
+
+  // The same of the one that samples the pressure.
+  bool wait_for_sampler(TimePoint deadline) { return sampler_.wait_until_ended(deadline); }
 
  private:
   class EventReceiver;
@@ -88,10 +95,11 @@ class Watcher {
   void follow(HypervisorConnection& session);
   void list(HypervisorConnection& session);
   void sample(HypervisorConnection& session);
-  void sample_pressure(HypervisorConnection& session);
-  void wait_for_next_sample(TimePoint next_listing);
+  void wait_for_next_listing();
   void pause(std::chrono::milliseconds duration);
   void disconnect(const std::string& why);
+  static std::optional<unsigned> running(State& state);
+  static void take_pressure(State& state, std::optional<double> pressure, TimePoint due);
   bool stopping();
   static void publish(State& state) CLEAVE_REQUIRES(state.mutex);
 
@@ -101,9 +109,8 @@ class Watcher {
   std::chrono::milliseconds pause_;  // before the next attempt to connect
   std::string last_logged_error_;    // so that attempts that fail alike are logged once
   TimePoint sampled_;
-  TimePoint pressure_sampled_;
-  PressureMeter pressure_;
   std::shared_ptr<State> state_;
+  PressureSampler sampler_;
   std::thread thread_;
 };
 

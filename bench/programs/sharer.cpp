@@ -5,8 +5,8 @@
 //   sharer overlap WAVES STEPS MS               launches one without an event, computes for MS, then waits for it
 //   sharer client KIND STEPS SECONDS            asks about every 10 ms for a little work; KIND: see kKinds
 //   sharer timed WAVES STEPS                    like a job, and says what each launch took by event profiling
-//   sharer allocations [BYTES]                  what it takes to create a small buffer, and one of so many bytes, which must be refused;
-//                                               else one beyond the device's memory
+//   sharer allocations [BYTES]                  what it takes to create a small buffer, and to refuse one of so many bytes, which must be refused,
+//                                               else one beyond the device's memory, which a driver may accept
 //   sharer holds BYTES                          has a buffer of so many, and does nothing more
 //   sharer idle                                 has launched once, and does nothing more
 //   sharer launches                             what launches of the smallest kernel cost
@@ -31,6 +31,7 @@
 #include <string>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include "bench/programs/plain_program.h"
@@ -124,16 +125,15 @@ class Device {
            1e-6;
   }
   void hold(std::size_t bytes) { held_ = cl.buffer(context_, bytes); }
-  // Microseconds for a buffer that is created, and released if there is one.
-  double allocation(std::size_t size, bool should_succeed) {
+  // Microseconds for a buffer that is created, and released if there is one; and whether there was.
+  std::pair<double, bool> allocation(std::size_t size) {
     bool succeeded = false;
     const double took = kit::duration_of<std::micro>([&] {
       cl_mem const made = cl.clCreateBuffer(context_, CL_MEM_READ_WRITE, size, nullptr, nullptr);
       succeeded = made != nullptr;
       if (succeeded) cl.clReleaseMemObject(made);
     });
-    if (succeeded != should_succeed) throw std::runtime_error("an allocation went the other way");
-    return took;
+    return {took, succeeded};
   }
   [[nodiscard]] std::size_t memory() const { return cl.info<cl_ulong>(id_, CL_DEVICE_GLOBAL_MEM_SIZE); }
   double milliseconds(const Work& work) {
@@ -338,8 +338,12 @@ int allocations(const std::string& platform, std::optional<std::size_t> beyond) 
   std::vector<double> created;
   std::vector<double> refused;
   for (int i = 0; i < kTimes; ++i) {
-    created.push_back(device.allocation(kSmall, true));
-    refused.push_back(device.allocation(beyond.value_or(device.memory() + 1), false));
+    const auto [took, succeeded] = device.allocation(kSmall);
+    if (!succeeded) throw std::runtime_error("a small buffer was refused");
+    created.push_back(took);
+    const auto [refusal, was_accepted] = device.allocation(beyond.value_or(device.memory() + 1));
+    if (was_accepted && beyond) throw std::runtime_error("a buffer beyond the limit was not refused");
+    if (!was_accepted) refused.push_back(refusal);
   }
   run.report();
   print_list("created", created);

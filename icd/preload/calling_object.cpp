@@ -36,9 +36,4 @@ const void* calling_address() noexcept {
   return walk.found;
 }
 
-bool are_in_one_object(const void* one, const void* other) noexcept {
-  const void* const start = start_of_object(one);
-  return start != nullptr && start == start_of_object(other);
-}
-
 }  // namespace cleave::icd

@@ -7,7 +7,4 @@ namespace cleave::icd {
 // cannot be found. Walks the stack up to the first frame that is not this library's. Thread-safe.
 const void* calling_address() noexcept;
 
-// Whether both addresses are within one library. False if either is null or in none. Thread-safe.
-bool are_in_one_object(const void* one, const void* other) noexcept;
-
 }  // namespace cleave::icd

@@ -39,51 +39,55 @@ std::string contents(const char* path) {
   return text;
 }
 
-// Null if there is no such library, or if it is Cleave.
-void* open_unless_cleave(const std::string& path) {
-  // The dynamic linker would wait for ever for the writer of a pipe. A name without a slash it searches for.
-  if (path.find('/') != std::string::npos && !base::irregularity_of(path, SIZE_MAX / 2).empty())
-    return nullptr;
-  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return nullptr;
-  const void* const symbol = dlsym(library, kEntryPoint);
-  if (symbol != nullptr && !is_cleave_library(symbol)) return library;
-  dlclose(library);
-  return nullptr;
-}
+// What dlsym() finds, unless it is Cleave's: a search through a library goes on with what that depends on, which may be Cleave
+// under the loader's name.
+class Lookup {
+ public:
+  explicit Lookup(void* library) : library_(library) {}
 
-// Whether the file is a library of Cleave's, without leaving it loaded if it is not.
-bool is_cleave_file(const std::string& path) {
-  if (!base::irregularity_of(path, SIZE_MAX / 2).empty()) return false;
-  void* const library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
-  if (library == nullptr) return false;
-  const void* const symbol = dlsym(library, kEntryPoint);
-  const bool ours = symbol != nullptr && is_cleave_library(symbol);
-  dlclose(library);
-  return ours;
-}
+  void* operator()(const char* name) {
+    void* const symbol = dlsym(library_, name);
+    Dl_info info{};
+    if (symbol == nullptr || dladdr(symbol, &info) == 0) return symbol;
+    if (info.dli_fbase != object_) {
+      object_ = info.dli_fbase;
+      object_is_cleave_ = is_cleave_library(symbol);
+    }
+    return object_is_cleave_ ? nullptr : symbol;
+  }
+
+ private:
+  void* library_;
+  const void* object_ = nullptr;  // the last symbol's: nearly all of them are in one
+  bool object_is_cleave_ = false;
+};
 
 Table table_of(void* library) {
+  Lookup find(library);
   Table table{};
-#define CL_FUNCTION(version, name, ...) \
-  table.name = reinterpret_cast<decltype(table.name)>(dlsym(library, #name));
+#define CL_FUNCTION(version, name, ...) table.name = reinterpret_cast<decltype(table.name)>(find(#name));
 #include "opencl/functions.def"
 #undef CL_FUNCTION
   return table;
+}
+
+// Null if there is no such library, or if it is Cleave.
+void* open_unless_cleave(const std::string& path) {
+  // The dynamic linker would wait for ever for the writer of a pipe. A name without a slash it searches for.
+  const bool is_path = path.find('/') != std::string::npos;
+  if (is_path && (!base::irregularity_of(path, SIZE_MAX / 2).empty() || file_has_face_note(path)))
+    return nullptr;
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return nullptr;
+  if (Lookup(library)(kEntryPoint) != nullptr) return library;
+  dlclose(library);
+  return nullptr;
 }
 
 std::string path_of(const Table& table) {
   Dl_info info{};
   const void* const symbol = reinterpret_cast<const void*>(table.clGetPlatformIDs);
   return dladdr(symbol, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "(unknown)";
-}
-
-// Whether a complete OpenCL implementation is preloaded behind us, as the `oclgrind` command does. Preloaded libraries
-// that only intercept and forward calls do not count (they lack the ICD entry point): they need the loader behind them.
-bool implementation_is_next() {
-  const void* const platforms = dlsym(RTLD_NEXT, kEntryPoint);
-  return platforms != nullptr && !is_cleave_library(platforms) &&
-         dlsym(RTLD_NEXT, "clIcdGetPlatformIDsKHR") != nullptr;
 }
 
 Loader loader_in(void* library) {
@@ -116,7 +120,7 @@ void* open_from_cache(const std::string& name, bool skips_defaults) {
   };
   for (const std::string& path :
        paths_in_linker_cache(contents(kLinkerCache), name, processor_subfolders())) {
-    if (is_cleave_file(path)) continue;
+    if (file_has_face_note(path)) continue;
     return skips_defaults && is_systems(path) ? nullptr : open_unless_cleave(path);
   }
   return nullptr;
@@ -130,26 +134,24 @@ void* open_as_linker(const std::string& name, const LoadedObject& importer) {
   return open_in(folders.after_cache, name);
 }
 
-std::optional<Loader> loaded_loader(const LoadedObject& object, Acceptance is_acceptable) {
+std::optional<Loader> loaded_loader(const LoadedObject& object) {
   // It stays loaded for as long as this library, which is for good.
   void* const library = dlopen(object.path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return std::nullopt;
   Loader loader = loader_in(library);
-  if (loader.table.clGetPlatformIDs != nullptr && is_acceptable(loader.table)) return loader;
+  if (loader.table.clGetPlatformIDs != nullptr) return loader;
   dlclose(library);
   return std::nullopt;
 }
 
 // The loader that the program would have without Cleave.
-std::optional<Loader> native(Acceptance is_acceptable) {
+std::optional<Loader> native() {
   const std::vector<LoadedObject> objects = loaded_objects();
   const void* const caller = calling_address();
-  const void* const next = dlsym(RTLD_NEXT, kEntryPoint);
   const NativeLoader decided =
-      native_loader(objects, caller != nullptr ? index_of(objects, caller) : std::nullopt,
-                    next != nullptr && !is_cleave_library(next) ? index_of(objects, next) : std::nullopt);
+      native_loader(objects, caller != nullptr ? index_of(objects, caller) : std::nullopt);
   if (decided.loaded) {
-    if (auto loader = loaded_loader(objects[*decided.loaded], is_acceptable)) return loader;
+    if (auto loader = loaded_loader(objects[*decided.loaded])) return loader;
   }
   for (const NativeLoader::Search& search : decided.searches) {
     if (void* const library = open_as_linker(search.name, objects[search.importer]))
@@ -158,15 +160,14 @@ std::optional<Loader> native(Acceptance is_acceptable) {
   return std::nullopt;
 }
 
-Loader find(const std::string& named, bool may_be_absent, Acceptance is_acceptable) {
+Loader find(const std::string& named, bool may_be_absent) {
   if (!named.empty()) {
     if (void* const library = open_unless_cleave(named)) return loader_in(library);
     base::log_line("CLEAVE_NEXT=\"" + named +
                    "\" is not an OpenCL loader that can be loaded: name another or unset it");
     return {};
   }
-  if (implementation_is_next()) return loader_in(RTLD_NEXT);
-  if (auto loader = native(is_acceptable)) return *loader;
+  if (auto loader = native()) return *loader;
   if (!may_be_absent) {
     base::log_line(
         "no OpenCL loader was found to forward calls to: install one (ocl-icd-libopencl1) or name it in "
@@ -177,8 +178,8 @@ Loader find(const std::string& named, bool may_be_absent, Acceptance is_acceptab
 
 }  // namespace
 
-Loader load_real_loader(const std::string& named, bool may_be_absent, Acceptance is_acceptable) noexcept try {
-  return find(named, may_be_absent, is_acceptable);
+Loader load_real_loader(const std::string& named, bool may_be_absent) noexcept try {
+  return find(named, may_be_absent);
 } catch (...) {
   return {};
 }

@@ -6,7 +6,6 @@
 #include "base/configuration.h"
 #include "base/mutex.h"
 #include "base/scoped_thread_state.h"
-#include "icd/preload/calling_object.h"
 #include "icd/preload/find_loader.h"
 #include "icd/remote_platforms.h"
 #include "interpose/calls/table.h"
@@ -41,28 +40,14 @@ struct DropIn {
   base::RecursiveMutex mutex;
   Table next CLEAVE_GUARDED_BY(mutex){};  // the loader's; constant once `active` is set
   bool loading CLEAVE_GUARDED_BY(mutex) = false;
-  // While a loader in the process is tried: its entry point, and whether it has called us.
-  const void* tried CLEAVE_GUARDED_BY(mutex) = nullptr;
-  bool calls_back CLEAVE_GUARDED_BY(mutex) = false;
 };
 constinit DropIn drop_in;
-
-// A library that has OpenCL's functions and forwards them to whatever is libOpenCL.so.1, which is this one, would call us in
-// a circle. Asked for its platforms, as the program is about to do, a loader does not call us; its drivers may.
-bool does_not_call_back(const Table& loader) CLEAVE_REQUIRES(drop_in.mutex) {
-  drop_in.tried = reinterpret_cast<const void*>(loader.clGetPlatformIDs);
-  drop_in.calls_back = false;
-  cl_uint count = 0;
-  loader.clGetPlatformIDs(0, nullptr, &count);
-  drop_in.tried = nullptr;
-  return !drop_in.calls_back;
-}
 
 // Null if there is no memory.
 const Table* load_next() CLEAVE_REQUIRES(drop_in.mutex) {
   base::Configuration configuration = base::load(base::process_environment());
   const bool remote = wants_remote(configuration.settings);
-  const Loader loader = load_real_loader(configuration.settings.next, remote, does_not_call_back);
+  const Loader loader = load_real_loader(configuration.settings.next, remote);
   drop_in.next = loader.table;
   if (remote)
     add_remote_platforms(drop_in.next, configuration.settings, loader.table.clGetPlatformIDs != nullptr);
@@ -79,11 +64,7 @@ const Table& first_call() noexcept {
   const base::ScopedCancelDisable cancel_disable;
   const base::RecursiveMutexLock lock(drop_in.mutex);
   if (drop_in.active.load(std::memory_order_relaxed) != &kFirstTable) return active_table();
-  if (drop_in.loading) {
-    if (drop_in.tried != nullptr && are_in_one_object(calling_address(), drop_in.tried))
-      drop_in.calls_back = true;
-    return drop_in.next;
-  }
+  if (drop_in.loading) return drop_in.next;
   drop_in.loading = true;
   opencl::fill_missing_functions(drop_in.next);  // for recursive calls
   const Table* made = nullptr;

@@ -32,8 +32,9 @@ struct Entry {
 static_assert(sizeof(Entry) == 24);
 
 // An entry with this bit is for the processors that its sub-folder names; the lower half of `hardware` is then the number of
-// that name.
+// that name, and the bits between, below kLevelEnd, are the level of the processor, which follows from the name.
 constexpr std::uint64_t kNamedHardware = std::uint64_t{1} << 62;
+constexpr unsigned kLevelEnd = 42;
 
 struct Extension {
   std::uint32_t magic;
@@ -99,7 +100,9 @@ std::string_view hardware_name(std::string_view cache, const Header& header, std
 // The place of an entry in the order of preference: the lowest is the best; none if this processor cannot run it.
 std::optional<std::size_t> rank_of(std::string_view cache, const Header& header, const Entry& entry,
                                    const std::vector<std::string>& subfolders) {
-  if ((entry.hardware & kNamedHardware) == 0) return subfolders.size();
+  if (entry.hardware == 0) return subfolders.size();
+  // The linker of glibc 2.36 and earlier also knew bits for features, and "tls".
+  if (entry.hardware >> kLevelEnd != kNamedHardware >> kLevelEnd) return std::nullopt;
   const std::string_view name = hardware_name(cache, header, entry.hardware);
   for (std::size_t i = 0; i < subfolders.size(); ++i) {
     if (!name.empty() && std::string_view(subfolders[i]).ends_with(name)) return i;

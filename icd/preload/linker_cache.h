@@ -9,8 +9,9 @@ namespace cleave::icd {
 
 // The cache's paths for `library` on this architecture, in the linker's order of preference: first those in the sub-folders
 // for newer processors (`subfolders`, best first, as processor_subfolders() has them; in others nothing is looked for), then
-// the rest as the cache lists them. `cache` is the content of the file, and not trusted: every offset is checked. Understands
-// the format of glibc 2.2 and later ("glibc-ld.so.cache1.1", also behind the older one); empty for others.
+// those for any processor as the cache lists them. Entries with the hardware bits that glibc had until 2.36 are passed over.
+// `cache` is the content of the file, and not trusted: every offset is checked. Understands the format of glibc 2.2 and later
+// ("glibc-ld.so.cache1.1", also behind the older one); empty for others.
 //
 // Source: sysdeps/generic/dl-cache.h of glibc, whose field names are used.
 std::vector<std::string> paths_in_linker_cache(std::string_view cache, std::string_view library,

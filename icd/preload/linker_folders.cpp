@@ -8,6 +8,12 @@
 #include <memory>
 #include <system_error>
 
+#if __has_include(<sys/platform/x86.h>)
+// As GCC's <stdbool.h> has it for C++; Clang's has not in strict mode.
+#define _Bool bool
+#include <sys/platform/x86.h>
+#endif
+
 namespace cleave::icd {
 namespace {
 
@@ -46,6 +52,29 @@ bool looks_like_systems(const std::string& folder) {
   return folder.starts_with("/lib") || folder.starts_with("/usr/lib");
 }
 
+#if defined(__x86_64__) && defined(CPU_FEATURE_ACTIVE)
+
+// The levels of the x86-64 psABI, as glibc tests them (sysdeps/x86_64/dl-hwcaps_subdirs.c): what the processor has, the
+// system saves, and no tunable of glibc's turns off.
+bool is_level_2() {
+  return CPU_FEATURE_ACTIVE(CMPXCHG16B) && CPU_FEATURE_ACTIVE(LAHF64_SAHF64) && CPU_FEATURE_ACTIVE(POPCNT) &&
+         CPU_FEATURE_ACTIVE(SSE3) && CPU_FEATURE_ACTIVE(SSE4_1) && CPU_FEATURE_ACTIVE(SSE4_2) &&
+         CPU_FEATURE_ACTIVE(SSSE3);
+}
+
+bool is_level_3() {
+  return is_level_2() && CPU_FEATURE_ACTIVE(AVX) && CPU_FEATURE_ACTIVE(AVX2) && CPU_FEATURE_ACTIVE(BMI1) &&
+         CPU_FEATURE_ACTIVE(BMI2) && CPU_FEATURE_ACTIVE(F16C) && CPU_FEATURE_ACTIVE(FMA) &&
+         CPU_FEATURE_ACTIVE(LZCNT) && CPU_FEATURE_ACTIVE(MOVBE);
+}
+
+bool is_level_4() {
+  return is_level_3() && CPU_FEATURE_ACTIVE(AVX512F) && CPU_FEATURE_ACTIVE(AVX512BW) &&
+         CPU_FEATURE_ACTIVE(AVX512CD) && CPU_FEATURE_ACTIVE(AVX512DQ) && CPU_FEATURE_ACTIVE(AVX512VL);
+}
+
+#endif
+
 }  // namespace
 
 // This library has a run path, behind which come only those in its list.
@@ -83,16 +112,10 @@ LinkerFolders linker_folders(const std::string& object) {
 
 std::vector<std::string> processor_subfolders() {
   std::vector<std::string> folders;
-#if defined(__x86_64__)
-  const bool v2 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
-  const bool v3 =
-      v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
-  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                  __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-                  __builtin_cpu_supports("avx512vl");
-  if (v4) folders.emplace_back("glibc-hwcaps/x86-64-v4");
-  if (v3) folders.emplace_back("glibc-hwcaps/x86-64-v3");
-  if (v2) folders.emplace_back("glibc-hwcaps/x86-64-v2");
+#if defined(__x86_64__) && defined(CPU_FEATURE_ACTIVE)
+  if (is_level_4()) folders.emplace_back("glibc-hwcaps/x86-64-v4");
+  if (is_level_3()) folders.emplace_back("glibc-hwcaps/x86-64-v3");
+  if (is_level_2()) folders.emplace_back("glibc-hwcaps/x86-64-v2");
 #endif
   return folders;
 }

@@ -21,7 +21,7 @@ std::vector<std::string> system_folders();
 
 // The sub-folders that glibc 2.33 and later looks into before each of these folders, for libraries that are built for newer
 // processors: "glibc-hwcaps/x86-64-v3" and so on, as far as this processor can run them, best first. (Those of older
-// versions, such as "tls" and "haswell", are not among them.)
+// versions, such as "tls" and "haswell", are not among them, nor those of other architectures than x86-64.)
 std::vector<std::string> processor_subfolders();
 
 }  // namespace cleave::icd

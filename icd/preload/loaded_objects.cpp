@@ -4,7 +4,6 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <elf.h>
-#include <exception>
 #include <utility>
 
 #include "icd/elf_note.h"
@@ -35,9 +34,7 @@ class DynamicSection {
   bool defines(const char* symbol) const {
     const auto* const symbols = table<ElfW(Sym)>(DT_SYMTAB);
     if (symbols == nullptr || names_ == nullptr) return false;
-    const auto matches = [&](std::uint32_t index) {
-      return symbols[index].st_shndx != SHN_UNDEF && std::strcmp(name(symbols[index].st_name), symbol) == 0;
-    };
+    const auto matches = [&](std::uint32_t index) { return is_definition(symbols[index], symbol); };
     if (const auto* const hashes = table<std::uint32_t>(DT_GNU_HASH))
       return in_gnu_hash(hashes, symbol, matches);
     if (const auto* const hashes = table<std::uint32_t>(DT_HASH)) {
@@ -49,6 +46,10 @@ class DynamicSection {
   }
 
  private:
+  bool is_definition(const ElfW(Sym) & candidate, const char* symbol) const {
+    return candidate.st_shndx != SHN_UNDEF && std::strcmp(name(candidate.st_name), symbol) == 0;
+  }
+
   template <typename Entry>
   static const Entry* at(ElfW(Addr) address) {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): addresses come from the dynamic linker
@@ -90,35 +91,68 @@ class DynamicSection {
   const char* names_ = nullptr;
 };
 
-LoadedObject describe(const dl_phdr_info& info) {
-  const DynamicSection section(info);
-  LoadedObject object;
-  object.path = info.dlpi_name;
-  object.base = info.dlpi_addr;
-  object.is_cleave = has_face_note(info);
-  object.has_opencl = section.defines(kEntryPoint);
+ObjectFacts facts_of(const dl_phdr_info& info, const DynamicSection& section) {
+  ObjectFacts facts;
+  facts.base = info.dlpi_addr;
+  facts.is_cleave = has_face_note(info);
   section.each([&](const ElfW(Dyn) & entry) {
-    if (entry.d_tag == DT_NEEDED) object.needed.emplace_back(section.name(entry.d_un.d_val));
-    if (entry.d_tag == DT_SONAME) object.soname = section.name(entry.d_un.d_val);
-    if (entry.d_tag == DT_FLAGS_1) object.skips_defaults = (entry.d_un.d_val & DF_1_NODEFLIB) != 0;
+    if (entry.d_tag == DT_FLAGS_1) facts.skips_defaults = (entry.d_un.d_val & DF_1_NODEFLIB) != 0;
   });
-  return object;
+  facts.has_opencl = section.defines(kEntryPoint);
+  facts.has_icd_entry = section.defines("clIcdGetPlatformIDsKHR");
+  return facts;
 }
 
+// What is noted while the linker's lock is held, in memory that has been reserved: an allocator may have locks of its own,
+// which another thread holds while it waits for the linker's.
+struct Note {
+  ObjectFacts facts;
+  std::size_t needed;  // how many names
+};
+
 struct Listing {
-  std::vector<LoadedObject> objects;
-  std::exception_ptr failure;  // no exception may pass through the linker
+  std::vector<Note> notes;
+  std::string text;  // of each object: its path, its DT_SONAME, and what it needs, each with its NUL
+  std::size_t wanted_notes = 0;
+  std::size_t wanted_text = 0;
+
+  void add(const char* name) {
+    const std::size_t size = std::strlen(name) + 1;
+    wanted_text += size;
+    if (wanted_text <= text.capacity()) text.append(name, size);
+  }
 };
 
 int add_object(dl_phdr_info* info, std::size_t, void* data) {
-  auto* const listing = static_cast<Listing*>(data);
-  try {
-    listing->objects.push_back(describe(*info));
-    return 0;
-  } catch (...) {
-    listing->failure = std::current_exception();
-    return 1;
-  }
+  auto& listing = *static_cast<Listing*>(data);
+  const DynamicSection section(*info);
+  const char* soname = "";
+  std::size_t needed = 0;
+  section.each([&](const ElfW(Dyn) & entry) {
+    if (entry.d_tag == DT_SONAME) soname = section.name(entry.d_un.d_val);
+    if (entry.d_tag == DT_NEEDED) ++needed;
+  });
+  listing.add(info->dlpi_name);
+  listing.add(soname);
+  section.each([&](const ElfW(Dyn) & entry) {
+    if (entry.d_tag == DT_NEEDED) listing.add(section.name(entry.d_un.d_val));
+  });
+  if (++listing.wanted_notes <= listing.notes.capacity())
+    listing.notes.push_back({facts_of(*info, section), needed});
+  return 0;
+}
+
+Listing list_objects() {
+  Listing listing;
+  do {  // once more if the memory was too small
+    listing.notes.clear();
+    listing.text.clear();
+    listing.notes.reserve(64 + 2 * listing.wanted_notes);
+    listing.text.reserve((8 << 10) + 2 * listing.wanted_text);
+    listing.wanted_notes = listing.wanted_text = 0;
+    dl_iterate_phdr(add_object, &listing);
+  } while (listing.wanted_notes > listing.notes.capacity() || listing.wanted_text > listing.text.capacity());
+  return listing;
 }
 
 }  // namespace
@@ -128,10 +162,22 @@ bool LoadedObject::answers_to(std::string_view name) const {
 }
 
 std::vector<LoadedObject> loaded_objects() {
-  Listing listing;
-  dl_iterate_phdr(add_object, &listing);
-  if (listing.failure) std::rethrow_exception(listing.failure);
-  return std::move(listing.objects);
+  const Listing listing = list_objects();
+  std::vector<LoadedObject> objects;
+  const char* at = listing.text.c_str();
+  const auto next = [&] {
+    std::string name = at;
+    at += name.size() + 1;
+    return name;
+  };
+  for (const Note& note : listing.notes) {
+    LoadedObject& object = objects.emplace_back();
+    static_cast<ObjectFacts&>(object) = note.facts;
+    object.path = next();
+    object.soname = next();
+    for (std::size_t i = 0; i < note.needed; ++i) object.needed.push_back(next());
+  }
+  return objects;
 }
 
 std::optional<std::size_t> index_of(const std::vector<LoadedObject>& objects, const void* address) {

@@ -1,12 +1,14 @@
 #include "icd/preload/native_loader.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace cleave::icd {
 namespace {
 
 constexpr const char* kVersioned = "libOpenCL.so.1";
 constexpr const char* kUnversioned = "libOpenCL.so";
+constexpr std::size_t kProgram = 0;
 
 using Objects = std::vector<LoadedObject>;
 
@@ -26,21 +28,72 @@ std::optional<std::size_t> first_that_needs(const Objects& objects, const std::s
   return std::nullopt;
 }
 
-// An OpenCL library with this name that was loaded some other way, by its path for instance.
+// Whether it calls itself what loaders do, or what their copies in Python wheels do: libOpenCL-0123abcd.so.1. The name of its
+// file says less: it has not been loaded by that name.
+bool has_loaders_name(const LoadedObject& object) {
+  std::string_view name = object.soname;
+  constexpr std::string_view kStem = "libOpenCL";
+  if (!name.starts_with(kStem)) return false;
+  name.remove_prefix(kStem.size());
+  if (name.starts_with("-"))
+    name.remove_prefix(std::min(name.find_first_not_of("0123456789abcdef", 1), name.size()));
+  return name.starts_with(".so");
+}
+
+bool needs_loader(const LoadedObject& object) {
+  return std::any_of(object.needed.begin(), object.needed.end(), [](std::string_view name) {
+    return name.substr(name.rfind('/') + 1).starts_with(kUnversioned);
+  });
+}
+
+// Whether an object that has OpenCL's functions is a loader or a driver, and not one that passes calls on to the loader. No
+// function of it is called to find out: it may rely on a loader that Cleave keeps it from finding.
+bool is_loader(const LoadedObject& object) {
+  return object.has_opencl && !object.is_cleave && (has_loaders_name(object) || object.has_icd_entry) &&
+         !needs_loader(object);
+}
+
+// A loader with this name that was loaded some other way, by its path for instance.
 std::optional<std::size_t> loaded_by_path(const Objects& objects, const std::string& name) {
   for (std::size_t i = 0; i < objects.size(); ++i) {
-    if (!objects[i].is_cleave && objects[i].has_opencl && objects[i].answers_to(name)) return i;
+    if (is_loader(objects[i]) && objects[i].answers_to(name)) return i;
   }
   return std::nullopt;
 }
 
-// What defines OpenCL for `root`, which is not asked itself: it calls, and may be a tracer.
+// The object for which the linker loaded this one: the program, or what was preloaded or opened.
+std::size_t root_of(const Objects& objects, std::size_t object) {
+  for (std::size_t i = 0; i < object; ++i) {
+    if (objects[i].is_cleave) continue;
+    const auto& needed = objects[i].needed;
+    const bool needs_it = std::any_of(needed.begin(), needed.end(), [&](const std::string& name) {
+      return first_that_answers_to(objects, name) == object;
+    });
+    if (needs_it) return root_of(objects, i);
+  }
+  return object;
+}
+
+// Preloaded objects come after the program, and before the last of those that it needs.
+std::optional<std::size_t> preloaded_behind_cleave(const Objects& objects) {
+  std::size_t end = kProgram;
+  for (const std::string& name : objects[kProgram].needed)
+    end = std::max(end, first_that_answers_to(objects, name).value_or(kProgram));
+  const auto cleave =
+      std::find_if(objects.begin(), objects.end(), [](const auto& object) { return object.is_cleave; });
+  for (auto i = static_cast<std::size_t>(cleave - objects.begin()); i < end; ++i) {
+    if (is_loader(objects[i]) && root_of(objects, i) != kProgram) return i;
+  }
+  return std::nullopt;
+}
+
+// What defines OpenCL for the objects that were loaded for `root`.
 struct Definition {
   std::optional<std::size_t> loaded;
   std::string name;  // else, if not empty: Cleave has taken the place of the library of this name
 };
 
-Definition definition_for(const Objects& objects, std::size_t root) {
+Definition definition_for(const Objects& objects, std::size_t root, std::optional<std::size_t> caller) {
   struct Visit {
     std::size_t object;
     std::string name;  // by which it is needed
@@ -51,7 +104,9 @@ Definition definition_for(const Objects& objects, std::size_t root) {
   for (std::size_t i = 0; i < visits.size(); ++i) {
     const LoadedObject& object = objects[visits[i].object];
     if (i > 0 && object.is_cleave) return {std::nullopt, visits[i].name};
-    if (i > 0 && object.has_opencl) return {visits[i].object, ""};
+    // Whoever calls Cleave does not answer itself.
+    const bool may_answer = visits[i].object != kProgram && visits[i].object != caller;
+    if (may_answer && is_loader(object)) return {visits[i].object, ""};
     for (const std::string& name : object.needed) {
       const auto found = first_that_answers_to(objects, name);
       if (!found || seen[*found]) continue;
@@ -85,22 +140,18 @@ bool take(const Objects& objects, const Definition& definition, NativeLoader& re
 // For programs that open the library by its name: nobody can say which object did, or with which name.
 void add_opened(const Objects& objects, std::optional<std::size_t> caller, NativeLoader& result) {
   for (const char* name : {kVersioned, kUnversioned}) add_searches(objects, name, result);
-  for (const std::size_t importer : {caller.value_or(0), std::size_t{0}}) {
+  for (const std::size_t importer : {caller.value_or(kProgram), kProgram}) {
     for (const char* name : {kVersioned, kUnversioned}) result.searches.push_back({name, importer});
   }
 }
 
 }  // namespace
 
-NativeLoader native_loader(const Objects& objects, std::optional<std::size_t> caller,
-                           std::optional<std::size_t> next) {
+NativeLoader native_loader(const Objects& objects, std::optional<std::size_t> caller) {
   NativeLoader result;
-  const bool is_preloaded_loader =
-      next && (objects[*next].answers_to(kVersioned) || objects[*next].answers_to(kUnversioned));
-  if (is_preloaded_loader) result.loaded = next;
-  const bool is_decided = result.loaded || take(objects, definition_for(objects, 0), result) ||
-                          (caller && *caller != 0 && take(objects, definition_for(objects, *caller), result));
-  if (!is_decided) result.loaded = loaded_by_path(objects, kVersioned);
+  result.loaded = preloaded_behind_cleave(objects);
+  if (!result.loaded && !take(objects, definition_for(objects, kProgram, caller), result) && caller)
+    take(objects, definition_for(objects, root_of(objects, *caller), caller), result);
   add_opened(objects, caller, result);
   return result;
 }

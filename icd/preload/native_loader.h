@@ -2,10 +2,13 @@
 //
 // The drop-in has the loader's name, libOpenCL.so.1, so that the linker satisfies with it whoever asks for that name, and a
 // drop-in that is preloaded comes before every other definition of OpenCL's functions. Natively
-//   - the functions come from the first object that defines them: of those that were loaded with the program, breadth first,
-//     then of what the calling library needs;
+//   - the functions come from the first object that defines them: of those that were loaded with the program (preloaded
+//     ones, then what the program needs, breadth first), then of those that were opened together with the calling library;
 //   - a library that is needed or opened by a name is one that is loaded already and has this name, else the linker
 //     searches for it, along the run path of the object that asks first.
+// An object that is loaded counts as a loader if its DT_SONAME is a loader's or it is a driver, and it needs no loader itself:
+// others that have the functions are taken for tracers, which pass calls on, and passed over. A loaded object answers to a name
+// only if it was there before the first library that needs the name: when the program opened the name, nobody can say.
 //
 // Source: the ELF specification (gABI, "Dynamic Linking"), and ld.so(8).
 #pragma once
@@ -31,9 +34,8 @@ struct NativeLoader {
   std::vector<Search> searches;       // else, or if that one will not do: the first that finds one
 };
 
-// `caller`: the object that calls OpenCL, if it is known. `next`: the object whose definition comes after the drop-in's among
-// those that the whole program sees, if there is one.
-NativeLoader native_loader(const std::vector<LoadedObject>& objects, std::optional<std::size_t> caller,
-                           std::optional<std::size_t> next);
+// `objects` has the program, and whatever else is loaded, in the order of loading. `caller`: the object that calls OpenCL, if it
+// is known.
+NativeLoader native_loader(const std::vector<LoadedObject>& objects, std::optional<std::size_t> caller);
 
 }  // namespace cleave::icd

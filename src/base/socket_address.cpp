@@ -9,6 +9,8 @@
 #include <linux/vm_sockets.h>
 #include <sys/un.h>
 
+#include <netinet/in.h>
+
 namespace cleave::base {
 namespace {
 
@@ -45,7 +47,32 @@ std::vector<SocketAddress> look_up(const Address& address, std::string& problem)
   return addresses;
 }
 
+bool is_loopback(const in_addr& ip) { return ntohl(ip.s_addr) >> 24U == IN_LOOPBACKNET; }
+
+bool is_loopback(const in6_addr& ip) {
+  if (!IN6_IS_ADDR_V4MAPPED(&ip)) return IN6_IS_ADDR_LOOPBACK(&ip);
+  constexpr std::size_t kPrefix = 12;
+  in_addr mapped{};
+  std::memcpy(&mapped, &ip.s6_addr[kPrefix], sizeof mapped);
+  return is_loopback(mapped);
+}
+
 }  // namespace
+
+bool is_loopback(const SocketAddress& address) {
+  switch (address.storage.ss_family) {
+    case AF_UNIX:
+      return true;
+    case AF_INET:
+      return is_loopback(reinterpret_cast<const sockaddr_in&>(address.storage).sin_addr);
+    case AF_INET6:
+      return is_loopback(reinterpret_cast<const sockaddr_in6&>(address.storage).sin6_addr);
+    case AF_VSOCK:
+      return reinterpret_cast<const sockaddr_vm&>(address.storage).svm_cid == VMADDR_CID_LOCAL;
+    default:
+      return false;
+  }
+}
 
 SocketAddress unix_address(std::string_view path) {
   sockaddr_un name{};

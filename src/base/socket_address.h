@@ -20,6 +20,10 @@ struct SocketAddress {
   [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
 };
 
+// Whether it leads to this machine whatever its network: a unix socket, or a loopback address of IPv4, also in IPv6's
+// form, IPv6 or vsock.
+bool is_loopback(const SocketAddress& address);
+
 // A unix socket's. A path that begins with "@" is a name in the abstract namespace; one that is too long is truncated.
 SocketAddress unix_address(std::string_view path);
 

@@ -11,9 +11,6 @@
 #include "cleave/monitor.h"
 #include "neighbours/monitor_trust.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-
 namespace cleave::neighbours {
 namespace {
 
@@ -24,22 +21,6 @@ constexpr base::Nanoseconds kConnectTimeout = 5s;
 constexpr base::Nanoseconds kStableConnection = 10s;
 // Bytes read in one step: a server that never stops sending must not block the thread.
 constexpr std::size_t kMaxReadSize = 4096;
-
-// Whether that is another machine's address. A monitor on this machine counts machines within this one.
-bool is_elsewhere(const base::SocketAddress& address) {
-  constexpr unsigned char kLoopback = 127;
-  switch (address.storage.ss_family) {
-    case AF_INET: {
-      in_addr ip{};
-      std::memcpy(&ip, &reinterpret_cast<const sockaddr_in*>(address.get())->sin_addr, sizeof ip);
-      return ntohl(ip.s_addr) >> 24U != kLoopback;
-    }
-    case AF_INET6:
-      return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address.get())->sin6_addr) == 0;
-    default:
-      return address.storage.ss_family == AF_VSOCK;
-  }
-}
 
 }  // namespace
 
@@ -180,7 +161,8 @@ void MonitorSource::update_count() {
 void MonitorSource::sample_own_use(base::Nanoseconds now) {
   const auto& rule = protocol_->busy_rule();
   if (count_by_ == base::CountBy::running || !rule) return;
-  if (!own_use_ && is_elsewhere(round_[round_index_].destination))
+  // A monitor on this machine counts machines within this one.
+  if (!own_use_ && !is_loopback(round_[round_index_].destination))
     own_use_.emplace(rule->share, rule->interval);
   if (!own_use_ || now < own_use_->next_sample()) return;
   if (const auto used = machine_processor_time()) return own_use_->sample(*used, now);

@@ -30,11 +30,9 @@ base::Nanoseconds RestraintControl::pause_of(unsigned level) const {
 
 void RestraintControl::update(std::optional<double> pressure, base::Nanoseconds now) {
   next_ = base::Nanoseconds::max();
-  known_ = pressure.has_value();
-  if (!known_) {
-    low_since_.reset();
-    return;
-  }
+  if (!pressure) return hold(now);
+  known_ = true;
+  unknown_since_.reset();
   if (*pressure > target_) {
     low_since_.reset();
     return raise(*pressure, now);
@@ -47,12 +45,21 @@ void RestraintControl::update(std::optional<double> pressure, base::Nanoseconds 
   lower(*pressure, now);
 }
 
+void RestraintControl::hold(base::Nanoseconds now) {
+  low_since_.reset();
+  probed_.reset();
+  if (!known_) return;
+  if (!unknown_since_) unknown_since_ = now;
+  const base::Nanoseconds end = *unknown_since_ + kHold;
+  known_ = now < end;
+  if (known_) next_ = end;
+}
+
 void RestraintControl::raise(double pressure, base::Nanoseconds now) {
   if (probed_ && now - *probed_ < kProbation) {
     pauses_[level_] = std::min(2 * pauses_[level_], kMaxPause);
     probed_.reset();
-    raised_ = now;
-    ++level_;
+    step_up(1, now);
     return;
   }
   probed_.reset();
@@ -62,8 +69,13 @@ void RestraintControl::raise(double pressure, base::Nanoseconds now) {
     return;
   }
   const auto doublings = static_cast<unsigned>(std::clamp(std::log2(pressure / target_), 0.0, 10.0));
-  level_ = std::min(level_ + std::min(1 + doublings, kMaxStep), kMaxRestraint);
+  step_up(std::min(1 + doublings, kMaxStep), now);
+}
+
+void RestraintControl::step_up(unsigned levels, base::Nanoseconds now) {
+  level_ = std::min(level_ + levels, kMaxRestraint);
   raised_ = now;
+  if (level_ < kMaxRestraint) next_ = now + kSettle;
 }
 
 // A probe that has not failed within its probation has succeeded.

@@ -7,8 +7,9 @@
 //
 // The rules, for a pressure p and a target T:
 //
-//     raise   if p > T, and kSettle has passed since the last raise: by 1 level, and one more for each doubling of T that p is above it,
-//             up to kMaxStep. A probe that fails (below) goes back to the level it came from, at once.
+//     raise   if p > T, also if it stays the same, and kSettle has passed since the last raise: by 1 level, and one
+//             more for each doubling of T that p is above it, up to kMaxStep. A probe that fails (below) goes back to
+//             the level it came from, at once.
 //     lower   by 1, as a probe, if p < kRelease × T for the whole pause of the level below.
 //     hold    otherwise.
 //
@@ -22,12 +23,16 @@
 //   - It then goes down to the first level whose pressure is kRelease × T or more and stays there; or to the lowest level that meets the
 //     target, and now and then tries the one below, where the pressure exceeds T. So it moves within a band of one level.
 //   - Of these probes there are at most log2(kMaxPause / kFirstPause) + 1 at shorter intervals. From then on the pressure exceeds the
-//     target for less than kProbation in kMaxPause, 3 % of the time; for less than kSettle if it does so by a tenth or more.
-// Several jobs on one host see the same pressure and raise together; their pauses differ by up to a half, so that they do not lower
-// together. Noise of less than (1 − kRelease) / (1 + kRelease), 18 %, moves no level whose pressure is clear of the two bounds.
+//     target for less than kProbation in kMaxPause, 3 % of the time; for less than kSettle if it does so by more than is sent.
+// Several jobs on one host see the same pressure and raise together; their pauses differ by up to a half, so that
+// they do not lower together. The target is met as exactly as the pressure is published: in steps of a twentieth, and
+// of five thousandths at least. Noise of less than (1 − kRelease) / (1 + kRelease), 18 %, moves no level whose
+// pressure is clear of the two bounds.
 //
-// While the pressure is not known, nothing says that the neighbours can do without the restraint, so it is kMaxRestraint: the job is
-// treated as by the policy `budget`. When it is known again, the loop goes on at the level of before.
+// While the pressure is not known, nothing says that the neighbours can do without the restraint, so it is
+// kMaxRestraint: the job is treated as by the policy `budget`. If it was known, the level is held for kHold first, so
+// that gaps move nothing. When it is known again, the loop goes on at the level of before. A probe during which it is
+// not known neither fails nor succeeds.
 //
 // Not thread-safe. Nothing here reads a clock: times are arguments and do not decrease.
 #pragma once
@@ -55,6 +60,7 @@ class RestraintControl {
   static constexpr base::Nanoseconds kMaxPause = 32 * kFirstPause;
   static constexpr double kRelease = 0.6;
   static constexpr unsigned kMaxStep = 3;
+  static constexpr base::Nanoseconds kHold = 2 * kSettle;
 
   // `target` > 0, from 0 to 1 like the pressure. `seed` differs between processes.
   RestraintControl(double target, std::uint64_t seed);
@@ -69,14 +75,17 @@ class RestraintControl {
   [[nodiscard]] base::Nanoseconds next_update() const { return next_; }
 
  private:
+  void hold(base::Nanoseconds now);
   void raise(double pressure, base::Nanoseconds now);
+  void step_up(unsigned levels, base::Nanoseconds now);
   void lower(double pressure, base::Nanoseconds now);
   void judge_probe(base::Nanoseconds now);
   [[nodiscard]] base::Nanoseconds pause_of(unsigned level) const;
 
   const double target_;
-  const double spread_;  // of the pauses: from 1 to 1.5
-  bool known_ = false;
+  const double spread_;                             // of the pauses: from 1 to 1.5
+  bool known_ = false;                              // or was so kHold ago at most
+  std::optional<base::Nanoseconds> unknown_since_;  // if it was known before
   unsigned level_ = 0;
   std::optional<base::Nanoseconds> raised_;              // the last raise, unless it was lowered since
   std::optional<base::Nanoseconds> probed_;              // since when the level is a probe

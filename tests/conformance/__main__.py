@@ -16,6 +16,8 @@ import cts
 
 HERE = Path(__file__).resolve().parent
 NVIDIA = "libnvidia-opencl.so.1"
+# What the loader in CUDA's folder knows instead of OCL_ICD_VENDORS.
+NAMED_DRIVERS = "OCL_ICD_FILENAMES"
 WAYS = ("drop-in", "layer", "vendor")
 
 
@@ -35,6 +37,7 @@ def parse_options(arguments=None):
     parser.add_argument("--suites", nargs="+", default=cts.SUITES, help="these only (those of docs/conformance.md)")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=["drop-in"], help="%(choices)s; default: drop-in")
     parser.add_argument("--limit", type=float, default=120, help="seconds for one sub-test (120)")
+    parser.add_argument("--jobs", type=int, default=1, help="how many sub-tests run at a time (1)")
     options = parser.parse_args(arguments)
     if options.cts is not None and not options.cts.is_dir():
         parser.error(f"--cts: {options.cts} is no folder")
@@ -49,6 +52,7 @@ def native_environment(options):
         environment["OCL_ICD_VENDORS"] = options.icd
     elif "OCL_ICD_VENDORS" not in environment and "nvidia" in options.platform.lower() and not is_registered():
         environment["OCL_ICD_VENDORS"] = NVIDIA
+        environment.setdefault(NAMED_DRIVERS, NVIDIA)
     return environment
 
 
@@ -83,7 +87,9 @@ def under_cleave(way, native, libraries):
         return environment | {"OPENCL_LAYERS": str(libraries / "libcleave-layer.so")}
     # The drivers' libraries by their names, or the folder or file that the loader is given.
     wrapped = native.get("OCL_ICD_VENDORS", "/etc/OpenCL/vendors")
-    return environment | {"OCL_ICD_VENDORS": str(libraries / "libcleave-icd.so"), "CLEAVE_ICD_WRAP": wrapped}
+    vendor = str(libraries / "libcleave-icd.so")
+    named = {NAMED_DRIVERS: vendor} if NAMED_DRIVERS in native else {}
+    return environment | named | {"OCL_ICD_VENDORS": vendor, "CLEAVE_ICD_WRAP": wrapped}
 
 
 def doctor(options, environment):
@@ -95,24 +101,24 @@ def doctor(options, environment):
 
 
 def fuzz(options, environment):
-    """Seed after seed until the time is over; a round takes some seconds."""
+    """Seed after seed until the time is over, or one has failed; a round takes some seconds."""
     build = options.cleave.parent.parent
     program = build / "tests/fuzz/cleave_fuzz"
     if not program.exists():
         say(f"{program} is missing: build with -DCLEAVE_TESTS=ON")
         sys.exit(2)
     command = [sys.executable, HERE.parent / "fuzz/fuzz.py", "--program", program, "--library", build / "lib/cleave/libOpenCL.so.1",
-               "--driver", "system", "--platform", options.platform, "--cases", "400", "--programs", "2", "--least-split", "0",
+               "--driver", "nvidia" if "nvidia" in options.platform.lower() else "system", "--platform", options.platform, "--cases", "400", "--programs", "2", "--least-split", "0",
                "--ways", ",".join({"drop-in": "preload"}.get(way, way) for way in options.ways), *options.fuzz_options.split()]
     if "OCL_ICD_VENDORS" in environment:
         command += ["--icd", environment["OCL_ICD_VENDORS"]]
     end = time.monotonic() + 60 * options.fuzz_minutes
     seed, sound = 0, True
-    while time.monotonic() < end:
+    while sound and time.monotonic() < end:
         seed += 1
         say(f"== fuzzer, seed {seed}, {max(0, end - time.monotonic()):.0f} s left")
-        sound &= subprocess.run([*command, "--seed", str(seed)], env=environment, check=False).returncode == 0
-    say(f"fuzzer: {seed} seeds, {'no difference' if sound else 'DIFFERENCES: see above'}")
+        sound = subprocess.run([*command, "--seed", str(seed)], env=environment, check=False).returncode == 0
+    say(f"fuzzer: {seed} seeds, {'no difference' if sound else 'the last one FAILED: see above'}")
     return sound
 
 
@@ -130,7 +136,7 @@ def conformance(options, environment):
     different, launches = 0, Counter()
     for suite in suites:
         say(f"== {suite.name}")
-        for way, figures in cts.compare(suite, native, ways, options.limit, say).items():
+        for way, figures in cts.compare(suite, native, ways, options.limit, say, options.jobs).items():
             print(cts.row(suite.name, way, figures), flush=True)
             different += len(figures.different)
             launches.update(figures.statistics)

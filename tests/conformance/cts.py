@@ -6,6 +6,7 @@ import signal
 import subprocess
 import tempfile
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -86,27 +87,38 @@ def run(suite, test, environment, limit):
         return Outcome(verdict, sums)
 
 
-def compare(suite, native, under_cleave, limit, say):
+def compare_test(suite, test, native, under_cleave, limit):
+    """The native verdict of one sub-test, and of each way its outcome and whether the verdict varies natively."""
+    before = run(suite, test, native, limit).verdict
+    found = {}
+    for way, environment in under_cleave.items():
+        outcome, varies = run(suite, test, environment, limit), False
+        if outcome.verdict != before:
+            varies = run(suite, test, native, limit).verdict != before
+            again = run(suite, test, environment, limit)
+            outcome = Outcome(again.verdict, outcome.statistics)
+        found[way] = (outcome, varies)
+    return before, found
+
+
+def compare(suite, native, under_cleave, limit, say, jobs=1):
     """The figures of each way. `native` and the values of `under_cleave` are environments."""
     figures = {way: Figures() for way in under_cleave}
-    for test in sub_tests(suite, native):
-        before = run(suite, test, native, limit).verdict
-        for way, environment in under_cleave.items():
-            mine = figures[way]
-            mine.native[before] += 1
-            outcome = run(suite, test, environment, limit)
-            mine.statistics.update(outcome.statistics)
-            if outcome.verdict != before:
-                again = run(suite, test, native, limit).verdict
-                outcome = run(suite, test, environment, limit)
-                if again != before:
+    tests = sub_tests(suite, native)
+    with ThreadPoolExecutor(jobs) as pool:
+        results = pool.map(lambda test: compare_test(suite, test, native, under_cleave, limit), tests)
+        for test, (before, found) in zip(tests, results):
+            for way, (outcome, varies) in found.items():
+                mine = figures[way]
+                mine.native[before] += 1
+                mine.statistics.update(outcome.statistics)
+                if varies:
                     mine.unstable.append(test)
-                    continue
-            if outcome.verdict == before:
-                mine.same += 1
-            else:
-                mine.different.append((test, before, outcome.verdict))
-                say(f"{suite.name}/{test}, {way}: natively {before}, under Cleave {outcome.verdict}")
+                elif outcome.verdict == before:
+                    mine.same += 1
+                else:
+                    mine.different.append((test, before, outcome.verdict))
+                    say(f"{suite.name}/{test}, {way}: natively {before}, under Cleave {outcome.verdict}")
     return figures
 
 

@@ -111,7 +111,8 @@ class Campaign:
             native = runner.run(options)
             if not native.succeeded or f"{number}.unbuilt" in native.lines:
                 last = next(reversed(native.lines), "nothing")
-                self.leave_out(f"program {number}: natively {native.status} after {last}")
+                why = f" ({native.complaint})" if native.complaint else ""
+                self.leave_out(f"program {number}: natively {native.status} after {last}{why}")
                 return
             with self.lock:
                 self.totals.programs += 1

@@ -11,6 +11,8 @@ from pathlib import Path
 from server import Server
 
 
+# The loader in CUDA's folder knows it instead of OCL_ICD_VENDORS.
+NAMED_DRIVERS = "OCL_ICD_FILENAMES"
 LAUNCH, TASK = 0x11F0, 0x11F1  # CL_COMMAND_NDRANGE_KERNEL, CL_COMMAND_TASK
 
 
@@ -27,6 +29,8 @@ class Driver:
     tasks_are_launches: bool = False
     # The variable with its number of threads. Programs have one and two in turn.
     threads: str = None
+    # Kept of the caller's environment: where it is what names the driver to the loader.
+    kept: tuple = ()
 
     def for_program(self, number):
         """This driver with that program's number of threads."""
@@ -65,8 +69,9 @@ DRIVERS = {
     "nvidia": Driver(
         options=["--platform", "NVIDIA", "--without", "zero-local,wide-offset,far-offset,maps"],
         environment={"CUDA_CACHE_DISABLE": "1"},
+        kept=(NAMED_DRIVERS,),
     ),
-    "system": Driver(),
+    "system": Driver(kept=(NAMED_DRIVERS,)),
 }
 
 
@@ -86,7 +91,8 @@ class Mode:
             return {"OCL_ICD_VENDORS": str(library)}
         if self.way == "vendor":
             wrap = driver.icd or "/etc/OpenCL/vendors"
-            return {"OCL_ICD_VENDORS": str(library), "CLEAVE_ICD_WRAP": wrap, "CLEAVE_ICD_NAME": "original"}
+            named = {name: str(library) for name in driver.kept}
+            return {"OCL_ICD_VENDORS": str(library), **named, "CLEAVE_ICD_WRAP": wrap, "CLEAVE_ICD_NAME": "original"}
         return {{"preload": "LD_PRELOAD", "layer": "OPENCL_LAYERS"}[self.way]: str(library)}
 
     def environment(self, library, driver):
@@ -114,6 +120,7 @@ class Outcome:
     notes: list
     stats: dict
     command: str
+    complaint: str  # the last line of its standard error, or nothing
 
     @property
     def succeeded(self):
@@ -167,7 +174,8 @@ class Runner:
     def run(self, options, mode=None, alternative=False):
         """One run with `options` for cleave_fuzz; natively if there is no mode."""
         relevant = ("CLEAVE_", "LD_", "OPENCL_", "OCL_ICD_", "POCL_", "OCLGRIND_", "RUSTICL_")
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(relevant)}
+        environment = {name: value for name, value in os.environ.items()
+                       if name in self.driver.kept or not name.startswith(relevant)}
         settings = {**self.settings(mode), **(self.driver.alternative if alternative else {})}
         command = [str(self.program), *self.driver.options, *map(str, options)]
         temporary = ("POCL_CACHE_DIR", "CLEAVE_CONFIG")  # not needed to repeat the run
@@ -176,10 +184,11 @@ class Runner:
             environment.update(settings, CLEAVE_STATS=f"{written}/stats")
             command += ["--folder", str(self.folder)]
             execute = self.execute_remotely if mode and mode.way == "remote" else self.execute
-            status, output = execute(command, environment, written)
+            status, output, errors = execute(command, environment, written)
             stats = Path(written) / "stats"
             counted = json.loads(stats.read_text()) if stats.exists() else {}
-        return Outcome(status, *parse_output(output.decode(errors="replace")), counted, shown)
+        complaint = "".join(errors.decode(errors="replace").splitlines()[-1:])
+        return Outcome(status, *parse_output(output.decode(errors="replace")), counted, shown, complaint)
 
     def execute(self, command, environment, _):
         try:
@@ -188,13 +197,13 @@ class Runner:
                 env=environment,
                 cwd=self.folder,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
                 timeout=self.timeout,
                 check=False,
             )
-            return done.returncode, done.stdout
+            return done.returncode, done.stdout, done.stderr
         except subprocess.TimeoutExpired as hung:
-            return "no end", hung.stdout or b""
+            return "no end", hung.stdout or b"", hung.stderr or b""
 
     def execute_remotely(self, command, environment, folder):
         """The variables for Cleave and the driver go to the server."""
@@ -203,7 +212,7 @@ class Runner:
         daemon = self.libraries["remote"].parent.parent / "bin" / "cleave-serverd"
         client = {name: value for name, value in environment.items() if not name.startswith("CLEAVE_")}
         with Server(daemon, folder, {**others, **native}, self.folder) as server:
-            status, output = self.execute(command, {**client, "CLEAVE_REMOTE": server.address}, folder)
+            status, output, errors = self.execute(command, {**client, "CLEAVE_REMOTE": server.address}, folder)
         if self.driver.tasks_are_launches:
             output = output.replace(b",%d," % TASK, b",%d," % LAUNCH)
-        return status, output
+        return status, output, errors

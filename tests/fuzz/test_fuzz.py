@@ -18,7 +18,7 @@ OPTIONS, _rest = _parser.parse_known_args()
 
 
 def outcome(text, status=0):
-    return Outcome(status, *parse_output(text), {}, "command")
+    return Outcome(status, *parse_output(text), {}, "command", "")
 
 
 class Lines(unittest.TestCase):

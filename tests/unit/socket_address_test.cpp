@@ -31,6 +31,18 @@ TEST(SocketAddress, UnixPathEndsWithAZeroAndAnAbstractNameBeginsWithOne) {
   EXPECT_EQ(path_in(resolved("unix:@name").at(0)), std::string("\0name", 5));
 }
 
+TEST(SocketAddress, LoopbackHasManyForms) {
+  for (const char* text : {"unix:/run/a", "unix:@name", "tcp:127.0.0.1:1", "tcp:127.9.8.7:1", "tcp:[::1]:1",
+                           "tcp:[::ffff:127.0.0.1]:1", "tcp:[::ffff:127.1.2.3]:1", "vsock:1:1"}) {
+    EXPECT_TRUE(is_loopback(resolved(text).at(0))) << text;
+  }
+  for (const char* text : {"tcp:128.0.0.1:1", "tcp:10.0.0.127:1", "tcp:[::2]:1", "tcp:[::ffff:10.0.0.1]:1",
+                           "tcp:[fe80::1]:1", "tcp:0.0.0.0:1", "vsock:2:1"}) {
+    EXPECT_FALSE(is_loopback(resolved(text).at(0))) << text;
+  }
+  EXPECT_FALSE(is_loopback({}));
+}
+
 TEST(SocketAddress, VsockHasCidAndPort) {
   const SocketAddress address = resolved("vsock:5:27460").at(0);
   const auto& name = reinterpret_cast<const sockaddr_vm&>(address.storage);

@@ -16,13 +16,14 @@
 #include <utility>
 
 #include "base/mutex.h"
+#include "remote/protocol/limits.h"
 
 namespace cleave::remote::client {
 
 class SharedArea {
  public:
   static constexpr std::size_t kSize = std::size_t{64} << 20U;
-  static constexpr std::size_t kKeptOnTrim = std::size_t{16} << 20U;
+  static constexpr std::size_t kKeptOnTrim = kKeptSharedMemory;
 
   // A run of whole pages, or empty.
   class Place {

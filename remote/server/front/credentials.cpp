@@ -136,9 +136,10 @@ std::string set_value(const base::TomlValue& value, Grant& grant, std::string& t
     grant.cap = value.is_text ? base::parse_cap(text) : std::nullopt;
     return grant.cap ? "" : "a cap of device time, such as \"30%\" or \"30%,borrow\"";
   }
-  if (key == "priority")
-    return value.is_text && set_priority(grant.priority, text) ? ""
-                                                               : "the priority high, normal or background";
+  if (key == "priority") {
+    const bool is_set = value.is_text && set_priority(grant.priority, text);
+    return is_set ? "" : "the priority high, normal or background";
+  }
   return "token, certificate, memory, sessions, weight, cap or priority";
 }
 
@@ -170,16 +171,18 @@ void Credentials::read_clients(const std::string& path, const std::string& text)
     if (value.path.size() != 2)
       throw OptionError(where + "expected a table for each client, such as [alice], with its token in it");
     const std::string& name = value.path[0];
-    if (!base::is_tenant_name(name) || name.starts_with(kCertificatePrefix))
+    if (!base::is_tenant_name(name) || name.starts_with(kCertificatePrefix)) {
       throw OptionError(where + "a client's name has 1 to " + std::to_string(base::kMaxTenantName) +
                         " letters, digits and ._-:@/, and no \"certificate:\" in front");
+    }
     const auto [place, is_new] = places.emplace(name, clients_.size());
     if (is_new) clients_.emplace_back().grant.tenant = name;
     if (clients_.size() > kMaxClients) throw OptionError(where + "more than 10000 clients");
     Client& client = clients_[place->second];
+    std::string problem = "not understood; expected ";
     const std::string expected = set_value(value, client.grant, client.token, client.certificate);
     // What is there is not repeated in the log: it may be a secret.
-    if (!expected.empty()) throw OptionError(where + "not understood; expected " + expected);
+    if (!expected.empty()) throw OptionError(where + problem.append(expected));
   }
 }
 
@@ -194,8 +197,9 @@ void Credentials::check_clients(const Options& options) const {
     if (!each.certificate.empty() && options.tls.authority.empty())
       throw OptionError(where + name + " has a certificate; give --client-ca, which proves it");
     const auto [other, is_new] = proofs.try_emplace({each.token, each.certificate}, &each);
-    if (!is_new)
-      throw OptionError(where + other->second->grant.tenant + " and " + name + " cannot be told apart");
+    if (is_new) continue;
+    std::string problem = where + other->second->grant.tenant;
+    throw OptionError(problem.append(" and ").append(name).append(" cannot be told apart"));
   }
 }
 

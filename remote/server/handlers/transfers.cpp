@@ -119,6 +119,9 @@ void run(SessionContext& session, const Transfer& transfer, Call call) {
   if (transfer.command.ring() != nullptr) {
     if (transfer.step >= transfer.size)
       return session.report_violation("ring for a transfer that is not sliced");
+    // Not for smaller ones, which would not be worth the time.
+    if (!transfer.to.queue->has_pinned())
+      transfer.to.queue->keep_pinned(session.pinned.pin_for(transfer.to.queue->handle()));
     const auto& through_ring = transfer.is_read ? read_through_ring : write_through_ring;
     return through_ring(session, transfer.command, transfer.to, transfer.size, copy);
   }

@@ -20,6 +20,7 @@ class SharedMemory {
   SharedMemory& operator=(const SharedMemory&) = delete;
   ~SharedMemory();
 
+  [[nodiscard]] std::uint64_t size() const { return size_; }  // bytes, at least 1
   // Null: the range is not within the memory.
   [[nodiscard]] std::byte* at(std::uint64_t offset, std::uint64_t size) const {
     return offset <= size_ && size <= size_ - offset ? data_ + offset : nullptr;

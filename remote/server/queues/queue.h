@@ -20,6 +20,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
@@ -101,6 +102,9 @@ class Queue : public std::enable_shared_from_this<Queue> {
 
   [[nodiscard]] const QueueInfo& info() const { return info_; }
   [[nodiscard]] cl_command_queue handle() const { return info_.handle; }
+  // Of the memory that its commands use, for as long as it lives. For the reading thread.
+  [[nodiscard]] bool has_pinned() const { return pinned_.has_value(); }
+  void keep_pinned(std::shared_ptr<const void> pinned) { pinned_ = std::move(pinned); }
   void set_profiling(bool on) { profiling_.store(on, std::memory_order_relaxed); }
 
   // Adds a command that has been enqueued. `by_caller`: the caller will call poll_awaited() or resume_watcher() soon.
@@ -165,6 +169,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   const QueueInfo info_;
   std::atomic<bool> profiling_;
   const ReportThresholds report_every_;
+  std::optional<std::shared_ptr<const void>> pinned_;  // null: nothing is to be pinned
   BriefSpin spin_{kPollTime};
 
   base::Mutex mutex_;

@@ -14,9 +14,10 @@ namespace cleave::remote::server {
 
 class ClientSession {
  public:
-  ClientSession(const Table& cl, FrameReader& input, Outbox& outbox, ObjectTable& objects,
-                const ClientLimits& limits, const SharedMemory* shared, BuildTrials* trials)
-      : context_(cl, input, outbox, objects, limits, shared, trials) {}
+  ClientSession(const Table& cl, const Table& driver, FrameReader& input, Outbox& outbox,
+                ObjectTable& objects, const ClientLimits& limits, const SharedMemory* shared,
+                BuildTrials* trials)
+      : context_(cl, driver, input, outbox, objects, limits, shared, trials) {}
   ClientSession(const ClientSession&) = delete;
   ClientSession& operator=(const ClientSession&) = delete;
   // Waits for the commands in flight. The driver's objects are not released: a worker process ends without this.

@@ -25,6 +25,7 @@
 #include "remote/protocol/numbers.h"
 #include "remote/server/builds/build_threads.h"
 #include "remote/server/builds/build_trials.h"
+#include "remote/server/memory/pinned_memory.h"
 #include "remote/server/memory/shared_memory.h"
 #include "remote/server/memory/staging.h"
 #include "remote/server/queues/pending_reads.h"
@@ -41,15 +42,17 @@
 namespace cleave::remote::server {
 
 struct SessionContext {
-  SessionContext(const Table& table, FrameReader& reader, Outbox& out, ObjectTable& table_of_objects,
-                 const ClientLimits& client_limits, const SharedMemory* shared_memory,
-                 BuildTrials* build_trials)
+  // `driver`: the table without the splitter, for objects that are not the client's.
+  SessionContext(const Table& table, const Table& driver, FrameReader& reader, Outbox& out,
+                 ObjectTable& table_of_objects, const ClientLimits& client_limits,
+                 const SharedMemory* shared_memory, BuildTrials* build_trials)
       : cl(table),
         input(reader),
         outbox(out),
         objects(table_of_objects),
         limits(client_limits),
         shared(shared_memory),
+        pinned(driver, shared_memory),
         trials(build_trials),
         staging(client_limits.staging),
         memory(client_limits.memory) {}
@@ -99,6 +102,7 @@ struct SessionContext {
   ObjectTable& objects;
   const ClientLimits limits;
   const SharedMemory* const shared;  // null: the client shares no memory
+  PinnedMemory pinned;               // of the shared memory
   BuildTrials* const trials;         // null: builds are not tried
   Staging staging;
   PendingReads reads{cl, outbox};

@@ -95,11 +95,11 @@ void Supervisor::raise_walls() {
     throw OptionError("--sandbox: " + missing.front() + "; install or permit it, or say --sandbox auto");
   for (const std::string& each : missing) log_line("workers have " + each);
   const bool knows_names = !options_.clients_file.empty() || !options_.tls.authority.empty();
-  if (knows_names && !sandbox_.has_sandbox() && !options_.mixed_tenants)
+  if (knows_names && !sandbox_.has_sandbox() && !options_.mixed_tenants) {
     log_line(
         "clients of different names are not served at the same time, since nothing keeps their workers "
-        "apart; "
-        "install or permit the sandbox, or say --mixed-tenants");
+        "apart; install or permit the sandbox, or say --mixed-tenants");
+  }
   if (!sandbox_.has_sandbox() && !options_.sandbox.users) check_cache(options_.user);
 }
 

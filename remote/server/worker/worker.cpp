@@ -66,8 +66,9 @@ class Worker {
   int control_ = -1;
   int socket_ = -1;
   Assignment assignment_;
-  ClientLimits limits_;  // the client's
-  const Table* cl_ = nullptr;
+  ClientLimits limits_;            // the client's
+  const Table* driver_ = nullptr;  // the loader's
+  const Table* cl_ = nullptr;      // the same until there is a client, then with the splitter
   std::vector<OfferedPlatform> platforms_;
   std::unique_ptr<DeviceCatalog> catalog_;
   KernelOutput kernel_output_;
@@ -85,7 +86,7 @@ bool Worker::prepare() {
   drop_privileges("");  // the supervisor has made this process its user's
   settle_inside(options_.sandbox);
   if (!kernel_output_.redirect_stdout()) return false;
-  cl_ = load_opencl(options_.opencl, problem);
+  driver_ = cl_ = load_opencl(options_.opencl, problem);
   if (cl_ == nullptr) {
     log_line("OpenCL cannot be loaded: " + problem);
     return false;
@@ -176,7 +177,7 @@ void Worker::serve(Stream& stream, std::uint64_t features) {
   register_platforms(platforms_, objects);
   const bool shares = (features & bit(Feature::shared_memory)) != 0;
   BuildTrials trials(encode(options_.given), limits_.build);
-  ClientSession session(*cl_, *input, outbox, objects, limits_, shares ? shared_.get() : nullptr,
+  ClientSession session(*cl_, *driver_, *input, outbox, objects, limits_, shares ? shared_.get() : nullptr,
                         trials.are_wanted() ? &trials : nullptr);
   std::thread([&] { watch_connection(stream, outbox, session); }).detach();
   // Sends what kernels print while nothing else is sent. As with watch_connection(): the worker's, and ends with the process.

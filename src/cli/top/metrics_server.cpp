@@ -116,10 +116,11 @@ void add_processes(MetricList& list, const std::vector<RunningProcess>& processe
 }
 
 void add_energy(MetricList& list, const EnergyMeters& meters) {
-  for (const EnergyReading& each : meters.read())
+  for (const EnergyReading& each : meters.read()) {
     list.counter("cleave_device_energy_joules_total",
                  "Energy of the device since its driver was loaded, by its management library.",
                  {{"device", each.device}, {"uuid", each.uuid}}, each.joules);
+  }
 }
 
 }  // namespace

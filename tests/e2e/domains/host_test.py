@@ -77,6 +77,13 @@ class Daemon:
         wait_until(lambda: any(map(pattern.search, self.log)), f"the daemon listens: {self.log}")
         return next(filter(None, map(pattern.search, self.log)))[1]
 
+    def end(self):
+        """Its exit status."""
+        self.process.terminate()
+        status = self.process.wait(TIMEOUT)
+        self._reader.join()
+        return status
+
     def kill(self):
         self.process.kill()
         self.process.wait()

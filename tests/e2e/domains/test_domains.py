@@ -1,5 +1,6 @@
 """Real domains start, pause, stop and crash, and so does libvirtd: a real program's launches follow the count."""
 
+import os
 import signal
 
 from host_test import HostTest, LaunchLoop, skip_without_prerequisites, slices_for
@@ -85,6 +86,21 @@ class Domains(HostTest):
         self.create("c")
         self.expect_running(3)
         self.assertEnded(2, 3)
+
+    def test_hung_qemu_leaves_the_count(self):
+        """Statistics for the pressure may wait for it; neither the count nor the daemon's end does."""
+        self.start("a", "b")
+        hung = self.libvirt.qemu("a")
+        os.kill(hung, signal.SIGSTOP)
+        self.addCleanup(os.kill, hung, signal.SIGCONT)  # else libvirtd waits for it
+        lines = [self.client.line() for _ in range(30)]  # longer than a listing may take, by the heartbeat
+        self.assertFalse([line for line in lines if line.startswith("unknown")], lines)
+        self.create("c")
+        self.expect_running(3)
+        self.assertEnded(2, 3)
+        self.assertEqual(self.daemon.end(), 0)
+        self.assertNotIn("does not answer", "\n".join(self.daemon.log))
+        self.assertFalse(os.path.exists(self.socket))
 
 
 if __name__ == "__main__":

@@ -1,18 +1,24 @@
-/* A library that stands for an OpenCL loader: it has no platforms, and says where it lies. With FORWARDS it has the functions
- * and passes calls on to the library of the loader's name, as tracers do. */
+/* A library that stands for an OpenCL loader: it has no platforms, and says where it lies. As tracers do, it passes calls on to
+ * the library of the loader's name (FORWARDS), or to whatever comes next (NEXT). It has only one of the functions (PARTIAL), is
+ * a driver (DRIVER), or says when it is loaded (SAYS). */
 #define _GNU_SOURCE
 #include <CL/cl.h>
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
 static void* next_function(const char* name) {
-#ifdef FORWARDS
+#if defined(FORWARDS)
   return dlsym(dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL), name);
+#elif defined(NEXT)
+  void* symbol = dlsym(RTLD_NEXT, name);
+  if (symbol == NULL) abort(); /* it relies on the loader that its program has */
+  return symbol;
 #else
   (void)name;
   return NULL;
@@ -28,6 +34,17 @@ EXPORT cl_int CL_API_CALL clGetPlatformIDs(cl_uint entries, cl_platform_id* plat
   return CL_SUCCESS;
 }
 
+#ifdef SAYS
+__attribute__((constructor)) static void say(void) { puts("loaded"); }
+#endif
+
+#ifdef DRIVER
+EXPORT cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint entries, cl_platform_id* platforms, cl_uint* count) {
+  return clGetPlatformIDs(entries, platforms, count);
+}
+#endif
+
+#ifndef PARTIAL
 EXPORT cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id platform, cl_platform_info name, size_t size,
                                             void* value, size_t* needed) {
   cl_int(CL_API_CALL * next)(cl_platform_id, cl_platform_info, size_t, void*, size_t*);
@@ -45,3 +62,4 @@ EXPORT cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id platform, cl_platform
   memcpy(value, path, length);
   return CL_SUCCESS;
 }
+#endif

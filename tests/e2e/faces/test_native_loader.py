@@ -121,10 +121,13 @@ class NativeLoader(ProgramTest):
                    answer="platforms")
 
     def test_folders_for_newer_processors_come_first(self):
-        for level in ("x86-64-v2", "x86-64-v9"):
+        for level in ("x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v9"):
             self.place(self.loader, f"levels/glibc-hwcaps/{level}", LOADER)
         self.place(self.loader, "levels", LOADER)
-        self.check(self.linked("linked"), LD_LIBRARY_PATH=self.path("levels"), answer=self.folder / "levels")
+        # Each level needs features that none below it does.
+        for off in ("", "-AVX512VL", "-LZCNT", "-POPCNT"):
+            self.check(self.linked("linked"), LD_LIBRARY_PATH=self.path("levels"), answer=self.folder / "levels",
+                       GLIBC_TUNABLES=f"glibc.cpu.hwcaps={off}")
 
     def test_libraries_of_other_architectures_are_skipped(self):
         other = bytearray(self.loader.read_bytes())
@@ -145,8 +148,28 @@ class NativeLoader(ProgramTest):
         library = self.library("opening", "-DOPENS", *link("$ORIGIN/../b"))
         self.check(self.program("opens", *link("$ORIGIN/a")), "call", library, answer=self.fake("b"))
 
-    def test_loader_that_is_loaded_already_under_this_name(self):
-        self.check(self.program("opens", *link("$ORIGIN/a")), "load", self.fake("c"), LOADER, answer=self.fake("c"))
+    def test_loader_that_was_loaded_before_a_library_that_needs_one(self):
+        library = self.library("plain", self.loader)
+        self.check(self.program("opens", *link("$ORIGIN/a")), "load", self.fake("c"), "call", library,
+                   answer=self.fake("c"))
+
+    def test_loader_that_is_loaded_after_the_programs(self):
+        """As a plugin may do with a loader of its own."""
+        self.check(self.program("opens", *link("$ORIGIN/a")), LOADER, self.fake("c"), answer=self.fake("a"))
+
+    def test_loader_that_is_opened_with_the_calling_library(self):
+        self.place(self.bundled, "plugin", BUNDLED)
+        calls = self.library("calls")
+        plugin = self.compile("plugin/plugin.so", "which_loader.c", "-Dwhich_loader=unused", "-shared", "-fPIC",
+                              "-Wl,--no-as-needed", calls, self.bundled, *link("$ORIGIN:$ORIGIN/../calls"))
+        self.check(self.program("opens", *link("$ORIGIN/a")), "call", plugin,
+                   answer=self.folder / "plugin" / BUNDLED)
+
+    def test_loader_is_loaded_once(self):
+        says = self.compile("saying", "fake_loader.c", "-DSAYS", "-shared", "-fPIC", f"-Wl,-soname,{LOADER}")
+        self.place(says, "says", LOADER)
+        self.check(self.linked("linked"), LD_LIBRARY_PATH=self.path("says"), answer="loaded\n0 platforms")
+        self.check(self.linked("linked"), prefix=self.with_cache(self.folder / "says"), answer="loaded\n0 platforms")
 
     def test_bundled_loader_of_a_library(self):
         """As in the packages that pip installs."""
@@ -162,11 +185,56 @@ class NativeLoader(ProgramTest):
         self.check(self.program("bundles", "-DLINKED", self.bundled, *link("$ORIGIN/wheel/.libs")),
                    answer=self.folder / "wheel/.libs" / BUNDLED)
 
-    def test_library_that_forwards_to_the_loader_is_no_loader(self):
-        forwards = self.compile("forwarding/libforwards.so", "fake_loader.c", "-DFORWARDS", "-shared", "-fPIC",
-                                "-Wl,-soname,libforwards.so")
-        program = self.program("forwarded", "-DLINKED", forwards, *link("$ORIGIN/forwarding"))
-        self.check(program, LD_LIBRARY_PATH=self.path("b"), answer=self.fake("b"))
+    def like_a_loader(self, name, *options):
+        """A library that has OpenCL's functions, or some, and another name."""
+        return self.compile(f"{name}/lib{name}.so", "fake_loader.c", "-shared", "-fPIC", f"-Wl,-soname,lib{name}.so",
+                            "-Wl,--no-as-needed", *options)
+
+    def behind(self, name, *libraries):
+        """A program that needs these libraries, in this order."""
+        folders = ":".join(f"$ORIGIN/{library.parent.name}" for library in libraries)
+        return self.program(name, "-DLINKED", "-Wl,--no-as-needed,--allow-shlib-undefined", *libraries,
+                            *link(f"{folders}:$ORIGIN/a"))
+
+    def test_tracer_that_opens_the_loader_is_no_loader(self):
+        forwards = self.like_a_loader("forwards", "-DFORWARDS")
+        self.check(self.behind("forwarded", forwards), LD_LIBRARY_PATH=self.path("b"), answer=self.fake("b"))
+
+    def test_tracer_before_the_loader_is_no_loader(self):
+        """It has no next loader where Cleave has taken its place, and ends the program if it is called."""
+        alone = self.like_a_loader("tracer", "-DNEXT")
+        needs = self.like_a_loader("needing", "-DNEXT", self.loader, *link("$ORIGIN/../b"))
+        self.check(self.behind("traced", alone, self.loader), answer=self.fake("a"))
+        self.check(self.behind("traced_needing", needs, self.loader), answer=self.fake("a"))
+        self.check(self.behind("traced_only", needs), answer=self.fake("b"))
+
+    def test_tracer_that_is_preloaded_is_no_loader(self):
+        tracer = self.like_a_loader("tracer", "-DNEXT")
+        self.check(self.linked("runpath", *link("$ORIGIN/empty:$ORIGIN/a")), LD_PRELOAD=tracer, answer=self.fake("a"))
+
+    def test_library_with_one_function_is_no_loader(self):
+        partial = self.like_a_loader("partial", "-DPARTIAL", self.loader, *link("$ORIGIN/../b"))
+        self.check(self.behind("half", partial, self.loader), answer=self.fake("a"))
+
+    def test_functions_that_a_loader_has_from_cleave_are_not_used(self):
+        partial = self.like_a_loader("partial", "-DPARTIAL", self.loader, *link("$ORIGIN/../b"))
+        run = self.run_program("preload", self.linked("linked"), CLEAVE_NEXT=partial)
+        self.assertEqual(run.status, 0, run)
+        self.assertRegex(run.out, r"\A0 platforms, , -\d+\n\Z", "an error, and no endless circle")
+
+    def test_driver_in_place_of_a_loader(self):
+        driver = self.like_a_loader("driver", "-DDRIVER")
+        self.check(self.behind("driven", driver), answer=driver)
+        self.check(self.behind("driven_first", driver, self.loader), answer=driver)
+        self.check(self.linked("runpath", *link("$ORIGIN/empty:$ORIGIN/a")), LD_PRELOAD=driver, answer=driver)
+
+    def test_driver_that_is_preloaded_by_its_command(self):
+        library = require_installed("/usr/lib/oclgrind/liboclgrind-rt.so", "oclgrind")
+        self.check(self.linked("linked"), LD_PRELOAD=library, answer="1 platforms, Oclgrind")
+
+    def test_driver_behind_the_programs_loader(self):
+        driver = self.like_a_loader("driver", "-DDRIVER")
+        self.check(self.behind("driven_last", self.loader, driver), answer=self.fake("a"))
 
     def test_cleaves_own_folder_is_skipped_in_every_place(self):
         self.check(self.linked("behind", *link(f"{FOLDER}:$ORIGIN/a")), answer=None, LD_LIBRARY_PATH=self.path("empty"),

@@ -23,9 +23,10 @@ __attribute__((unused)) static void print_answer(platforms_function platforms, i
   printf("%u platforms, %s, %d\n", (unsigned)count, answer, (int)error);
 }
 
-__attribute__((unused)) static int open_and_print(const char* name) {
+__attribute__((unused)) static int open_and_print(const char* name, const char* later) {
   void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) return printf("%s\n", dlerror());
+  if (later != NULL && dlopen(later, RTLD_NOW | RTLD_LOCAL) == NULL) return printf("%s\n", dlerror());
   void* symbols[2] = {dlsym(library, "clGetPlatformIDs"), dlsym(library, "clGetPlatformInfo")};
   platforms_function platforms;
   info_function info;
@@ -36,14 +37,14 @@ __attribute__((unused)) static int open_and_print(const char* name) {
 }
 
 #if defined(OPENS)
-void which_loader(void) { open_and_print("libOpenCL.so.1"); }
+void which_loader(void) { open_and_print("libOpenCL.so.1", NULL); }
 #elif defined(LINKED) || !defined(PROGRAM)
 void which_loader(void) { print_answer(clGetPlatformIDs, clGetPlatformInfo); }
 #endif
 
 #ifdef PROGRAM
-/* Without arguments it asks what it is linked against; with "NAME" it opens a loader; with "call PATH" it opens a library and
- * asks that; "load PATH" before others opens a library. */
+/* Without arguments it asks what it is linked against; with "NAME" it opens a loader, with "NAME PATH" and then another
+ * library before it asks; with "call PATH" it opens a library and asks that; "load PATH" before others opens a library. */
 int main(int count, char** arguments) {
   int at = 1;
   if (at + 1 < count && strcmp(arguments[at], "load") == 0) {
@@ -59,7 +60,7 @@ int main(int count, char** arguments) {
     function();
     return 0;
   }
-  if (at < count) return open_and_print(arguments[at]);
+  if (at < count) return open_and_print(arguments[at], arguments[at + 1]);
 #if defined(LINKED) || defined(USES)
   which_loader();
 #endif

@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -198,6 +199,21 @@ class Stopping(DaemonTest):
             client.until("bye stopping")
             self.assertEqual(daemon.wait(TIMEOUT), 0)
             self.assertEqual(os.listdir(self.folder), [self.config.name], "it leaves files behind")
+
+    def test_hung_domain_costs_the_pressure_alone(self):
+        """Neither the count, nor the end, its log or the files that it removes."""
+        environment = {**os.environ, "LD_PRELOAD": str(OPTIONS.programs / "hung_domain.so")}
+        daemon = self.started("--heartbeat", 100, "--interval", 100, env=environment)
+        self.wait_for_log(daemon, "connected to test:///default")
+        client = self.client()
+        client.until(r"count \d+ 1 \d+")
+        lines = [client.line() for _ in range(50)]  # longer than a listing may take, by the heartbeat
+        self.assertFalse([line for line in lines if not re.fullmatch(r"alive \d+|count \d+ 1 \d+", line)], lines)
+        daemon.terminate()
+        client.until("bye stopping")
+        self.assertEqual(daemon.wait(TIMEOUT), 0)
+        self.assertEqual(os.listdir(self.folder), [self.config.name], "it leaves files behind")
+        self.assertTrue(daemon.log.empty(), "nothing is said of a hypervisor that does not answer")
 
     def test_invalid_options_are_one_line_and_status_2(self):
         self.config.write_text("\nheartbeat = 'fast'\n")

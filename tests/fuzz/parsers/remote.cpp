@@ -315,7 +315,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   limits.memory = limits.staging = 8U << 20U;
   limits.program = 1U << 20U;
   limits.window_commands = 64;
-  server::ClientSession session(table, input, outbox, objects, limits, nullptr, nullptr);
+  server::ClientSession session(table, table, input, outbox, objects, limits, nullptr, nullptr);
   session.run();
   svm.clear();
   return 0;

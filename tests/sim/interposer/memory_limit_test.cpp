@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "limits/memory_ledger.h"
+#include "tests/kit/sanitizers.h"
 #include "tests/kit/temporary_folder.h"
 #include "tests/sim/interposer/interposer_fixture.h"
 
@@ -268,6 +269,7 @@ TEST_F(MemoryLimitTest, TheReportHasTheHighWaterMarkAndWhatWasRefused) {
 }
 
 TEST_F(MemoryLimitTest, AForkedChildHasTheLimitForItself) {
+  if (kit::kThreadSanitizer) GTEST_SKIP() << "it cannot follow a fork";
   interpose::interposer().before_fork();
   const pid_t child = fork();
   if (child == 0) {

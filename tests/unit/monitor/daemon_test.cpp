@@ -31,6 +31,7 @@ class DaemonTest : public testing::Test {
   }
   void stop() {
     hypervisor_.hang(false);
+    hypervisor_.hang_in_statistics(false);
     if (!loop_.joinable()) return;
     asio::post(context_, [this] { daemon_->stop(); });
     loop_.join();
@@ -102,6 +103,40 @@ TEST_F(DaemonTest, BlockedHypervisorDelaysNoClient) {
   EXPECT_TRUE(get("GET /healthz HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 503 "));
   hypervisor_.hang(false);
   EXPECT_TRUE(receives_count(peer, 1));
+}
+
+TEST_F(DaemonTest, DomainThatHangsInTheStatisticsClearsThePressureAlone) {
+  options_.pressure_interval = std::chrono::milliseconds(100);
+  hypervisor_.run(1, true);
+  hypervisor_.schedule(1, std::chrono::seconds(1), std::chrono::seconds(1));
+  start();
+  TestClient peer = TestClient::to(path_);
+  ASSERT_TRUE(receives(peer, " 1 0 pressure=0\n"));
+  hypervisor_.hang_in_statistics(true);
+  ASSERT_TRUE(kit::eventually([&] { return hypervisor_.blocked_statistics() == 1; }));
+  std::string all;
+  EXPECT_TRUE(kit::eventually([&] { return (all += peer.received()).find(" 1 0\n") != std::string::npos; }));
+  EXPECT_EQ(all.find("unknown "), std::string::npos) << all;
+  hypervisor_.run(2, true);
+  EXPECT_TRUE(receives(peer, " 2 1\n"));
+  hypervisor_.hang_in_statistics(false);
+  EXPECT_TRUE(receives(peer, " 2 0 pressure=0\n"));
+}
+
+TEST_F(DaemonTest, PressureIsFollowedCloselyForClients) {
+  options_.pressure_interval = std::chrono::hours(1);
+  options_.metrics.clear();  // who reads them follows as well
+  hypervisor_.run(1, true);
+  hypervisor_.schedule(1, std::chrono::seconds(1), std::chrono::seconds(1));
+  start();
+  ASSERT_TRUE(kit::eventually([&] { return hypervisor_.statistics_calls() == 1; }));
+  {
+    TestClient peer = TestClient::to(path_);
+    ASSERT_TRUE(receives(peer, " 1 0\n"));
+    EXPECT_EQ(hypervisor_.statistics_calls(), 1U);
+  }
+  // The sampler takes one more when it is told that nobody follows any more.
+  EXPECT_TRUE(kit::eventually([&] { return hypervisor_.statistics_calls() == 2; }));
 }
 
 TEST_F(DaemonTest, HypervisorBlockedFromTheStartDelaysNoClient) {

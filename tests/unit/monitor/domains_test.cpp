@@ -77,22 +77,6 @@ TEST(Domains, ListingOverridesEarlierEvents) {
   EXPECT_EQ(domains.counts().running, 0U);
 }
 
-TEST(Domains, TheControlDomainIsNoGuest) {
-  constexpr Uuid kDomain0{};
-  Domains domains(0.2);
-  domains.begin_listing();
-  EXPECT_FALSE(domains.end_listing({kDomain0}));
-  EXPECT_EQ(domains.counts(), Counts{});
-  domains.event(kDomain0, true);
-  domains.event(uuid_of(1), true);
-  EXPECT_EQ(domains.counts().running, 1U);
-  domains.begin_listing();
-  domains.event(kDomain0, true);
-  EXPECT_FALSE(domains.end_listing({kDomain0, uuid_of(1)})) << "it is no correction either";
-  EXPECT_EQ(domains.counts().running, 1U);
-  EXPECT_EQ(domains.counts().busy, 1U);
-}
-
 TEST(Domains, BusyMeansCpuUseBetweenTwoSamples) {
   Domains domains = listed({1, 2, 3});
   domains.sample({{uuid_of(1), seconds(50)}, {uuid_of(2), seconds(7)}, {uuid_of(3), seconds(0)}}, kStart);

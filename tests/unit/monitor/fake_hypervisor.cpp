@@ -36,7 +36,11 @@ class FakeHypervisor::FakeSession : public HypervisorConnection {
 
   std::vector<SchedulerTimes> scheduler_times() override {
     Lock lock(owner_.mutex_);
-    owner_.pass(lock);
+    ++owner_.statistics_calls_;
+    ++owner_.blocked_statistics_;
+    owner_.changed_.wait(lock, [&] { return !owner_.statistics_block_; });
+    --owner_.blocked_statistics_;
+    if (owner_.fails_) throw HypervisorError("the call failed");
     std::vector<SchedulerTimes> times;
     for (const auto& [domain, time] : owner_.scheduled_)
       if (owner_.running_.contains(domain)) times.push_back(time);
@@ -57,6 +61,7 @@ void FakeHypervisor::pass(Lock& lock) {
 std::unique_ptr<HypervisorConnection> FakeHypervisor::connect(const std::string& /*uri*/,
                                                               std::shared_ptr<HypervisorEvents> events) {
   Lock lock(mutex_);
+  if (!events) return std::make_unique<FakeSession>(*this);
   ++attempts_;
   pass(lock);
   if (refuses_connections_) throw HypervisorError("refused");
@@ -81,7 +86,7 @@ void FakeHypervisor::run(unsigned domain, bool runs, bool drop_event) {
 void FakeHypervisor::schedule(unsigned domain, std::chrono::nanoseconds ran,
                               std::chrono::nanoseconds waited) {
   const Lock lock(mutex_);
-  scheduled_[domain] = {uuid_of(domain), ran, waited};
+  scheduled_[domain] = {uuid_of(domain), 0, ran, waited};
 }
 
 void FakeHypervisor::refuse(bool refuse) {
@@ -92,6 +97,12 @@ void FakeHypervisor::refuse(bool refuse) {
 void FakeHypervisor::hang(bool hang) {
   const Lock lock(mutex_);
   blocks_ = hang;
+  changed_.notify_all();
+}
+
+void FakeHypervisor::hang_in_statistics(bool hang) {
+  const Lock lock(mutex_);
+  statistics_block_ = hang;
   changed_.notify_all();
 }
 
@@ -117,6 +128,16 @@ unsigned FakeHypervisor::attempts() {
 unsigned FakeHypervisor::blocked_calls() {
   const Lock lock(mutex_);
   return blocked_calls_;
+}
+
+unsigned FakeHypervisor::blocked_statistics() {
+  const Lock lock(mutex_);
+  return blocked_statistics_;
+}
+
+unsigned FakeHypervisor::statistics_calls() {
+  const Lock lock(mutex_);
+  return statistics_calls_;
 }
 
 unsigned FakeHypervisor::list_calls() {

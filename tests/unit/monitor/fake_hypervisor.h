@@ -18,7 +18,10 @@ Uuid uuid_of(unsigned domain);
 
 class FakeHypervisor : public Hypervisor {
  public:
-  ~FakeHypervisor() override { hang(false); }
+  ~FakeHypervisor() override {
+    hang(false);
+    hang_in_statistics(false);
+  }
 
   std::unique_ptr<HypervisorConnection> connect(const std::string& uri,
                                                 std::shared_ptr<HypervisorEvents> events) override;
@@ -28,8 +31,10 @@ class FakeHypervisor : public Hypervisor {
 
   // From now on connecting fails, or no longer.
   void refuse(bool refuse);
-  // From now on no call returns until this is called with false.
+  // From now on no call returns, but for those over connections without events, until this is called with false.
   void hang(bool hang);
+  // The same of scheduler_times() alone, over all connections.
+  void hang_in_statistics(bool hang);
   // Calls fail, but the connection is not reported dead.
   void fail(bool fail);
   // The connection dies, and the watcher is notified.
@@ -38,8 +43,10 @@ class FakeHypervisor : public Hypervisor {
   // From now on the domain has these times, and its hypervisor says so.
   void schedule(unsigned domain, std::chrono::nanoseconds ran, std::chrono::nanoseconds waited);
 
-  unsigned attempts();       // to connect
-  unsigned blocked_calls();  // calls that hang now
+  unsigned attempts();       // to connect with events
+  unsigned blocked_calls();  // calls that hang now, without those in the statistics
+  unsigned blocked_statistics();
+  unsigned statistics_calls();  // of scheduler_times()
   unsigned list_calls();
 
  private:
@@ -55,9 +62,12 @@ class FakeHypervisor : public Hypervisor {
   std::shared_ptr<HypervisorEvents> events_;
   bool refuses_connections_ = false;
   bool blocks_ = false;
+  bool statistics_block_ = false;
   bool fails_ = false;
   unsigned attempts_ = 0;
   unsigned blocked_calls_ = 0;
+  unsigned blocked_statistics_ = 0;
+  unsigned statistics_calls_ = 0;
   unsigned list_calls_ = 0;
 };
 

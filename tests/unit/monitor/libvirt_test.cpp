@@ -2,6 +2,7 @@
 // domains.
 #include "monitor/libvirt.h"
 
+#include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
 
@@ -12,6 +13,20 @@
 #include "tests/kit/temporary_folder.h"
 
 #include <libvirt/libvirt.h>
+
+namespace {
+
+const char* presented_type = nullptr;  // what connections say they are; null: the truth
+
+}  // namespace
+
+// In place of libvirt's: there is no Xen here.
+extern "C" const char* virConnectGetType(virConnectPtr connection) {
+  if (presented_type != nullptr) return presented_type;
+  static const auto real =
+      reinterpret_cast<decltype(&virConnectGetType)>(dlsym(RTLD_NEXT, "virConnectGetType"));
+  return real(connection);
+}
 
 namespace cleave::monitor {
 namespace {
@@ -43,9 +58,10 @@ class LibvirtTest : public testing::Test {
     virConnectClose(owner_);
   }
 
-  void define(const char* name) {
-    const std::string xml = std::string("<domain type='test'><name>") + name +
-                            "</name><memory>8192</memory><os><type>hvm</type></os></domain>";
+  void define(const std::string& name, const std::string& uuid = "") {
+    if (domain_ != nullptr) virDomainFree(domain_);
+    const std::string xml = "<domain type='test'><name>" + name + "</name>" + uuid +
+                            "<memory>8192</memory><os><type>hvm</type></os></domain>";
     domain_ = virDomainDefineXML(owner_, xml.c_str());
     ASSERT_NE(domain_, nullptr);
   }
@@ -119,8 +135,8 @@ TEST_F(LibvirtTest, WatcherFollowsChanges) {
   EXPECT_TRUE(counts(1));
 }
 
-// As libvirt's driver for Xen lists it, by another name.
-TEST_F(LibvirtTest, DriverThatListsTheControlDomain) {
+// As libvirt's driver for Xen lists it, by another name; other drivers may have a guest of that identifier.
+TEST_F(LibvirtTest, TheControlDomainIsNoGuestWhereThereIsOne) {
   const kit::TemporaryFolder folder;
   const auto domain = [](const char* name, const char* uuid) {
     return std::string("<domain type='test'><name>") + name + "</name><uuid>" + uuid +
@@ -129,12 +145,33 @@ TEST_F(LibvirtTest, DriverThatListsTheControlDomain) {
   std::ofstream(folder.file("node.xml"))
       << "<node>" << domain("control", "00000000-0000-0000-0000-000000000000")
       << domain("Domain-0", "11111111-2222-3333-4444-555555555555") << "</node>";
-  const auto session = libvirt_.connect("test://" + folder.file("node.xml"), std::make_shared<EventLog>());
-  EXPECT_EQ(session->running().size(), 2U);
-  Domains domains(0.2);
-  domains.begin_listing();
-  domains.end_listing(session->running());
-  EXPECT_EQ(domains.counts().running, 1U);
+  const std::string uri = "test://" + folder.file("node.xml");
+  for (const char* type : {"Test", "Xen"}) {
+    const std::size_t guests = std::string_view(type) == "Xen" ? 1 : 2;
+    presented_type = type;
+    const auto session = libvirt_.connect(uri, std::make_shared<EventLog>());
+    EXPECT_EQ(session->running().size(), guests);
+    EXPECT_EQ(session->cpu_times().size(), guests);
+  }
+  presented_type = nullptr;
+}
+
+TEST_F(LibvirtTest, TheControlDomainHasNoEventsWhereThereIsOne) {
+  define("control", "<uuid>00000000-0000-0000-0000-000000000000</uuid>");
+  const auto as_any = std::make_shared<EventLog>();
+  const auto any = libvirt_.connect(kUri, as_any);
+  presented_type = "Xen";
+  const auto as_xen = std::make_shared<EventLog>();
+  const auto xen = libvirt_.connect(kUri, as_xen);
+  presented_type = nullptr;
+  ASSERT_EQ(virDomainCreate(domain_), 0);
+  EXPECT_TRUE(kit::eventually([&] { return as_any->text() == "+"; }));
+  ASSERT_EQ(virDomainDestroy(domain_), 0);
+  EXPECT_TRUE(kit::eventually([&] { return as_any->text() == "+-"; }));
+  define("guest");
+  ASSERT_EQ(virDomainCreate(domain_), 0);
+  EXPECT_TRUE(kit::eventually([&] { return as_xen->text() == "+"; }));
+  ASSERT_EQ(virDomainDestroy(domain_), 0);
 }
 
 TEST_F(LibvirtTest, TestDriverReadsDomainsFromAFile) {

@@ -78,6 +78,7 @@ TEST(Totals, TotalIsCappedAtTheProtocolLimit) {
 Report report_of_pressure(std::optional<double> pressure) {
   Report report = report_with(3, 1);
   report.pressure = pressure;
+  report.pressure_due = kListed + seconds(2);
   return report;
 }
 
@@ -94,6 +95,16 @@ TEST(Totals, PressureIsTheLargestAndNeedsAll) {
   EXPECT_EQ(tally.total().pressure, std::nullopt);
 }
 
+TEST(Totals, LatePressureExpiresAlone) {
+  Totals tally(1, seconds(5));
+  tally.report(0, report_of_pressure(0.2), kListed);
+  EXPECT_FALSE(tally.expire(kListed + seconds(2)));
+  EXPECT_TRUE(tally.expire(kListed + seconds(3)));
+  EXPECT_EQ(tally.total().pressure, std::nullopt);
+  EXPECT_TRUE(tally.total().known);
+  EXPECT_EQ(tally.total().counts.running, 3U);
+}
+
 TEST(Totals, SmallChangesOfPressureAreNotPublished) {
   Totals tally(1, seconds(5));
   EXPECT_TRUE(tally.report(0, report_of_pressure(0.1), kListed));
@@ -101,10 +112,24 @@ TEST(Totals, SmallChangesOfPressureAreNotPublished) {
   EXPECT_FALSE(tally.report(0, report_of_pressure(0.095), kListed));
   EXPECT_TRUE(tally.report(0, report_of_pressure(0.106), kListed));
   EXPECT_EQ(tally.total().pressure, 106U);
+  EXPECT_TRUE(tally.report(0, report_of_pressure(0.4), kListed));
+  EXPECT_FALSE(tally.report(0, report_of_pressure(0.419), kListed));
+  EXPECT_TRUE(tally.report(0, report_of_pressure(0.421), kListed));
   tally.report(0, report_of_pressure(0.004), kListed);
   EXPECT_EQ(tally.total().pressure, 4U);
   EXPECT_TRUE(tally.report(0, report_of_pressure(0), kListed)) << "none at all";
   EXPECT_EQ(tally.total().pressure, 0U);
+}
+
+TEST(Totals, NoiseOfFewThousandthsIsNotPublished) {
+  Totals tally(1, seconds(5));
+  tally.report(0, report_of_pressure(0), kListed);
+  for (const double pressure : {0.001, 0.004, 0.002, 0.0, 0.003, 0.0})
+    EXPECT_FALSE(tally.report(0, report_of_pressure(pressure), kListed)) << pressure;
+  EXPECT_TRUE(tally.report(0, report_of_pressure(0.012), kListed));
+  for (const double pressure : {0.016, 0.008, 0.014, 0.009})
+    EXPECT_FALSE(tally.report(0, report_of_pressure(pressure), kListed)) << pressure;
+  EXPECT_TRUE(tally.report(0, report_of_pressure(0.017), kListed));
 }
 
 }  // namespace

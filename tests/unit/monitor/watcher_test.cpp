@@ -49,6 +49,8 @@ class Inbox {
 
 class WatcherTest : public testing::Test {
  protected:
+  ~WatcherTest() override { hypervisor_.hang_in_statistics(false); }
+
   void watch(const WatcherOptions& options) {
     watcher_.emplace(hypervisor_, "fake:", options, inbox_.sink());
   }
@@ -205,9 +207,11 @@ TEST_F(WatcherTest, PressureComesFromTheDomainsElseFromTheHost) {
     return kit::eventually([&] { return inbox_.newest().pressure && wanted(*inbox_.newest().pressure); });
   };
   WatcherOptions options = prompt();
-  options.pressure_interval = milliseconds(1);
+  options.pressure.interval = milliseconds(1);
   std::atomic<long> host_seconds{0};
-  options.host_stall = [&] { return std::optional<std::chrono::nanoseconds>(seconds(++host_seconds)); };
+  options.pressure.host_stall = [&] {
+    return std::optional<std::chrono::nanoseconds>(seconds(++host_seconds));
+  };
   hypervisor_.run(1, true);
   watch(options);
   // A second of waiting within a millisecond: as much as there can be.
@@ -218,10 +222,68 @@ TEST_F(WatcherTest, PressureComesFromTheDomainsElseFromTheHost) {
   EXPECT_LE(host_seconds, before + 1) << "the host is not asked any more";
 }
 
+TEST_F(WatcherTest, DomainThatHangsInTheStatisticsDelaysNeitherCountNorStop) {
+  hypervisor_.hang_in_statistics(true);
+  hypervisor_.run(1, true);
+  watch(prompt());
+  ASSERT_TRUE(kit::eventually([&] { return hypervisor_.blocked_statistics() == 1; }));
+  hypervisor_.run(2, true, true);
+  EXPECT_TRUE(inbox_.counts(2));
+  EXPECT_TRUE(kit::eventually([&] {
+    return inbox_.newest().counts == Counts{2, 0};
+  })) << "samples go on as well";
+  watcher_->stop();
+  EXPECT_TRUE(watcher_->wait_until_ended(std::chrono::steady_clock::now() + std::chrono::minutes(1)));
+  EXPECT_FALSE(watcher_->wait_for_sampler(std::chrono::steady_clock::now() + milliseconds(20)));
+  hypervisor_.hang_in_statistics(false);
+  EXPECT_TRUE(watcher_->wait_for_sampler(std::chrono::steady_clock::now() + std::chrono::minutes(1)));
+}
+
+// By the time at which the next sample is due, since none of these comes within a test.
+TEST_F(WatcherTest, PressureIsSampledSeldomWhileNobodyFollowsIt) {
+  using std::chrono::hours;
+  const auto due_in = [&] { return inbox_.newest().pressure_due - std::chrono::steady_clock::now(); };
+  hypervisor_.run(1, true);
+  hypervisor_.schedule(1, std::chrono::seconds(1), std::chrono::seconds(1));
+  WatcherOptions options = prompt();
+  options.pressure.interval = hours(2);
+  watch(options);
+  ASSERT_TRUE(kit::eventually([&] { return due_in() < hours(3); }));
+  EXPECT_GT(due_in(), hours(1));
+  EXPECT_FALSE(inbox_.newest().pressure);
+  watcher_->follow_pressure_closely(true);
+  watcher_->follow_pressure_closely(false);
+  ASSERT_TRUE(kit::eventually([&] { return due_in() > hours(PressureSampler::kIdleFactor); }))
+      << "one more sample, since the receiver expects it sooner";
+  EXPECT_TRUE(inbox_.newest().pressure);
+  EXPECT_EQ(hypervisor_.statistics_calls(), 2U);
+}
+
+TEST_F(WatcherTest, PressureIsSampledSeldomAfterAFailure) {
+  using std::chrono::hours;
+  class Failing : public FakeHypervisor {
+   public:
+    std::unique_ptr<HypervisorConnection> connect(const std::string& uri,
+                                                  std::shared_ptr<HypervisorEvents> events) override {
+      if (!events) throw HypervisorError("too many connections");
+      return FakeHypervisor::connect(uri, std::move(events));
+    }
+  } hypervisor;
+  WatcherOptions options = prompt();
+  options.pressure.interval = hours(2);
+  Watcher watcher(hypervisor, "fake:", options, inbox_.sink());
+  watcher.follow_pressure_closely(true);
+  const auto due_in = [&] { return inbox_.newest().pressure_due - std::chrono::steady_clock::now(); };
+  ASSERT_TRUE(kit::eventually([&] { return due_in() < hours(3 * PressureSampler::kIdleFactor); }));
+  EXPECT_GT(due_in(), hours(PressureSampler::kIdleFactor));
+  EXPECT_TRUE(inbox_.newest().counts) << "the count does without it";
+  EXPECT_FALSE(inbox_.newest().pressure);
+}
+
 TEST_F(WatcherTest, PressureIsUnknownWithoutStatistics) {
   hypervisor_.run(1, true);
   WatcherOptions options = prompt();
-  options.pressure_interval = milliseconds(1);
+  options.pressure.interval = milliseconds(1);
   watch(options);
   ASSERT_TRUE(inbox_.counts(1));
   ASSERT_TRUE(kit::eventually([&] { return inbox_.newest().listings > 3; }));

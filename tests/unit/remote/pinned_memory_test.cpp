@@ -1,0 +1,111 @@
+// What of a client's shared memory is pinned, on which driver, and for how long: on a driver that a test plays.
+#include "remote/server/memory/pinned_memory.h"
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <unistd.h>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "remote/client/link/shared_area.h"
+#include "remote/protocol/limits.h"
+
+namespace cleave::remote::server {
+namespace {
+
+struct Driver {
+  std::string_view platform = "NVIDIA CUDA";
+  cl_device_type type = CL_DEVICE_TYPE_GPU;
+  cl_int error = CL_SUCCESS;  // of the creation of buffers
+  std::vector<std::size_t> pinned;
+  unsigned released = 0;
+} driver;
+
+// A queue's address is that of its context, which is even, or the one behind it.
+cl_context context_of(cl_command_queue queue) {
+  return reinterpret_cast<cl_context>(reinterpret_cast<std::uintptr_t>(queue) & ~std::uintptr_t{1});
+}
+cl_command_queue queue_of(std::uintptr_t context, bool second = false) {
+  return reinterpret_cast<cl_command_queue>(context + (second ? 1 : 0));  // NOLINT(performance-no-int-to-ptr)
+}
+
+cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queue_info what, size_t, void* value,
+                                  size_t*) {
+  if (what == CL_QUEUE_CONTEXT) *static_cast<cl_context*>(value) = context_of(queue);
+  return CL_SUCCESS;
+}
+cl_int CL_API_CALL get_device_info(cl_device_id, cl_device_info what, size_t, void* value, size_t*) {
+  if (what == CL_DEVICE_TYPE) *static_cast<cl_device_type*>(value) = driver.type;
+  return CL_SUCCESS;
+}
+cl_int CL_API_CALL get_platform_info(cl_platform_id, cl_platform_info, size_t size, void* value, size_t*) {
+  EXPECT_GT(size, driver.platform.size());
+  driver.platform.copy(static_cast<char*>(value), size);
+  return CL_SUCCESS;
+}
+cl_mem CL_API_CALL create_buffer(cl_context, cl_mem_flags flags, size_t size, void* data, cl_int* error) {
+  EXPECT_NE(flags & CL_MEM_USE_HOST_PTR, 0U);
+  EXPECT_NE(data, nullptr);
+  *error = driver.error;
+  if (driver.error != CL_SUCCESS) return nullptr;
+  driver.pinned.push_back(size);
+  return static_cast<cl_mem>(data);
+}
+cl_int CL_API_CALL release(cl_mem) { return ++driver.released, CL_SUCCESS; }
+
+class PinnedMemoryTest : public testing::Test {
+ protected:
+  PinnedMemoryTest() {
+    driver = {};
+    table_.clGetCommandQueueInfo = get_queue_info;
+    table_.clGetDeviceInfo = get_device_info;
+    table_.clGetPlatformInfo = get_platform_info;
+    table_.clCreateBuffer = create_buffer;
+    table_.clReleaseMemObject = release;
+  }
+
+  Table table_{};
+  const std::unique_ptr<client::SharedArea> area_ = client::SharedArea::make();
+  const std::unique_ptr<SharedMemory> shared_ = SharedMemory::map(dup(area_->descriptor()));
+  PinnedMemory pinned_{table_, shared_.get()};
+};
+
+TEST_F(PinnedMemoryTest, WhatTheClientKeepsIsPinnedOnceForAContext) {
+  ASSERT_NE(shared_, nullptr);
+  auto first = pinned_.pin_for(queue_of(64));
+  auto second = pinned_.pin_for(queue_of(64, true));
+  EXPECT_NE(first, nullptr);
+  EXPECT_EQ(first, second);
+  EXPECT_EQ(driver.pinned, std::vector<std::size_t>{kKeptSharedMemory});
+  const auto other = pinned_.pin_for(queue_of(128));
+  EXPECT_EQ(driver.pinned.size(), 2U);
+  first.reset();
+  EXPECT_EQ(driver.released, 0U) << "the second queue has it";
+  second.reset();
+  EXPECT_EQ(driver.released, 1U);
+  // The context's address may have been used again.
+  EXPECT_NE(pinned_.pin_for(queue_of(64)), nullptr);
+  EXPECT_EQ(driver.pinned.size(), 3U);
+}
+
+TEST_F(PinnedMemoryTest, NothingIsPinnedOnOtherDriversAndProcessors) {
+  driver.platform = "Portable Computing Language";
+  EXPECT_EQ(pinned_.pin_for(queue_of(64)), nullptr);
+  driver = {};
+  driver.type = CL_DEVICE_TYPE_CPU;
+  EXPECT_EQ(pinned_.pin_for(queue_of(64)), nullptr);
+  driver = {};
+  EXPECT_EQ(PinnedMemory(table_, nullptr).pin_for(queue_of(64)), nullptr);
+  EXPECT_TRUE(driver.pinned.empty());
+}
+
+TEST_F(PinnedMemoryTest, DriverThatRefusesIsNoProblem) {
+  driver.error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  EXPECT_EQ(pinned_.pin_for(queue_of(64)), nullptr);
+  EXPECT_EQ(driver.released, 0U);
+}
+
+}  // namespace
+}  // namespace cleave::remote::server
