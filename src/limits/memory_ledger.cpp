@@ -238,7 +238,10 @@ MemoryLedger::Answer MemoryLedger::book(std::uint64_t bytes, std::uint64_t limit
   entry_.bytes = saturating_sum(entry_.bytes, bytes);
   entry_.limit = limit;
   entry_.peak = std::max(entry_.peak, entry_.bytes);
-  if (limit != 0 && entry_.bytes > limit) return entry_ = before, Answer::beyond;
+  if (limit != 0 && entry_.bytes > limit) {
+    excess_ = entry_.bytes - limit;
+    return entry_ = before, Answer::beyond;
+  }
   // Without a tenant there is nobody whose bookings matter.
   const bool is_shared = limit != 0 && entry_.group != entry_.nonce;
   const bool is_locked = is_shared && lock();
@@ -247,7 +250,11 @@ MemoryLedger::Answer MemoryLedger::book(std::uint64_t bytes, std::uint64_t limit
   const bool written = write_entry();
   const bool read = written && (!is_shared || read_entries(entries));
   // Whether the others live is asked only where it matters.
-  if (read && is_shared) fits = sum(entries, false) <= limit || sum(entries, true) <= limit;
+  if (read && is_shared && sum(entries, false) > limit) {
+    const std::uint64_t living = sum(entries, true);
+    fits = living <= limit;
+    excess_ = fits ? 0 : living - limit;
+  }
   if (!fits) {
     entry_ = before;
     entry_.limit = limit;

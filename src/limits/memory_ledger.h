@@ -67,6 +67,8 @@ class MemoryLedger {
 
   // This process has `bytes` more if all of the tenant have no more than `limit` then. 0: no limit.
   [[nodiscard]] Answer book(std::uint64_t bytes, std::uint64_t limit) noexcept;
+  // After `beyond`: by how many bytes the limit would have been exceeded.
+  [[nodiscard]] std::uint64_t excess() const noexcept { return excess_; }
   // It has so many less.
   void release(std::uint64_t bytes) noexcept;
 
@@ -93,6 +95,7 @@ class MemoryLedger {
   unsigned slot_ = kSlots;
   LedgerEntry entry_;
   std::array<LedgerEntry, kSlots> all_;
+  std::uint64_t excess_ = 0;
   const char* problem_ = "";
 };
 

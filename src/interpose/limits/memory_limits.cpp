@@ -60,7 +60,7 @@ MemoryLimits::~MemoryLimits() {
 void MemoryLimits::reset_in_child() noexcept {
   live_.reset_in_child();
   ++generation_;
-  pending_ = 0;
+  released_bytes_ = 0;
   freeing_.clear();
   freeing_commands_ = 0;
   for (Account& account : accounts_) {
@@ -128,11 +128,16 @@ std::uint32_t MemoryLimits::devices_of(cl_context context, cl_device_id device) 
   return bits;
 }
 
-bool MemoryLimits::book_one(Account& account, std::uint64_t bytes, std::uint64_t limit) noexcept {
+bool MemoryLimits::book_one(Account& account, std::uint64_t bytes, std::uint64_t limit,
+                            std::uint64_t& excess) noexcept {
   using Answer = limits::MemoryLedger::Answer;
-  if (limit != 0 && (account.bytes > limit || bytes > limit - account.bytes)) return false;
+  if (limit != 0 && (account.bytes > limit || bytes > limit - account.bytes)) {
+    if (__builtin_add_overflow(account.bytes, bytes, &excess)) excess = UINT64_MAX;
+    excess -= limit;
+    return false;
+  }
   const Answer answer = account.ledger ? account.ledger->book(bytes, limit) : Answer::booked;
-  if (answer == Answer::beyond) return false;
+  if (answer == Answer::beyond) return excess = account.ledger->excess(), false;
   if (answer == Answer::unusable) {
     if (always_) warn(account.ledger->problem());
     account.ledger.reset();
@@ -143,11 +148,11 @@ bool MemoryLimits::book_one(Account& account, std::uint64_t bytes, std::uint64_t
 }
 
 // On all of the devices or on none.
-bool MemoryLimits::try_to_book(std::uint32_t devices, std::uint64_t bytes) noexcept {
+bool MemoryLimits::try_to_book(std::uint32_t devices, std::uint64_t bytes, std::uint64_t& excess) noexcept {
   const std::uint64_t limit = live_.memory();
   const base::MutexLock lock(mutex_);
   for (unsigned i = 0; i < count_; ++i) {
-    if ((devices >> i & 1U) == 0 || book_one(accounts_[i], bytes, limit)) continue;
+    if ((devices >> i & 1U) == 0 || book_one(accounts_[i], bytes, limit, excess)) continue;
     unbook(devices & ((1U << i) - 1), bytes);
     return false;
   }
@@ -156,12 +161,13 @@ bool MemoryLimits::try_to_book(std::uint32_t devices, std::uint64_t bytes) noexc
 
 bool MemoryLimits::book_on(std::uint32_t devices, std::uint64_t bytes) noexcept {
   static_cast<void>(live_.poll());
-  if (try_to_book(devices, bytes)) return true;
+  std::uint64_t excess = 0;
+  if (try_to_book(devices, bytes, excess)) return true;
   bool worthwhile = collect_freed();
   const auto until = std::chrono::steady_clock::now() + kBookingPatience;
-  while (worthwhile || (pending_ != 0 && std::chrono::steady_clock::now() < until)) {
+  while (worthwhile || (released_bytes_ >= excess && std::chrono::steady_clock::now() < until)) {
     if (!worthwhile) std::this_thread::sleep_for(kPause);
-    if (try_to_book(devices, bytes)) return true;
+    if (try_to_book(devices, bytes, excess)) return true;
     worthwhile = collect_freed();
   }
   const base::MutexLock lock(mutex_);
@@ -215,7 +221,8 @@ void CL_CALLBACK MemoryLimits::destroyed(cl_mem /*object*/, void* given) {
   const std::unique_ptr<Booking> booking(static_cast<Booking*>(given));
   MemoryLimits& owner = *booking->owner;
   owner.unbook(*booking);
-  if (booking->is_released && booking->generation == owner.generation_) --owner.pending_;
+  if (booking->is_released && booking->generation == owner.generation_)
+    owner.released_bytes_ -= booking->bytes;
 }
 
 void MemoryLimits::keep(std::unique_ptr<Booking> booking, cl_mem object) noexcept {
@@ -244,7 +251,7 @@ void MemoryLimits::releasing(cl_mem object) noexcept {
   if (!last) return;
   Booking* const booking = *last;
   if (booking->is_watched) {
-    if (booking->generation == generation_) ++pending_;
+    if (booking->generation == generation_) released_bytes_ += booking->bytes;
     booking->is_released = true;
   } else {
     unbook(*booking);

@@ -124,9 +124,10 @@ class MemoryLimits {
   void unbook(const Booking& booking) noexcept;
   void unbook(std::uint32_t devices, std::uint64_t bytes) noexcept CLEAVE_REQUIRES(mutex_);
   [[nodiscard]] bool book_on(std::uint32_t devices, std::uint64_t bytes) noexcept;
-  [[nodiscard]] bool try_to_book(std::uint32_t devices, std::uint64_t bytes) noexcept;
-  [[nodiscard]] bool book_one(Account& account, std::uint64_t bytes, std::uint64_t limit) noexcept
-      CLEAVE_REQUIRES(mutex_);
+  // Where it is refused, `excess` is by how many bytes the limit would be exceeded.
+  [[nodiscard]] bool try_to_book(std::uint32_t devices, std::uint64_t bytes, std::uint64_t& excess) noexcept;
+  [[nodiscard]] bool book_one(Account& account, std::uint64_t bytes, std::uint64_t limit,
+                              std::uint64_t& excess) noexcept CLEAVE_REQUIRES(mutex_);
   [[nodiscard]] std::uint32_t devices_of(cl_context context, cl_device_id device) noexcept;
   [[nodiscard]] std::uint32_t bit_of(cl_device_id device) noexcept;
   [[nodiscard]] bool limit_appears() noexcept;
@@ -140,8 +141,8 @@ class MemoryLimits {
   const bool always_;  // there is a tenant
   RecordMap<Booking*> objects_;
   RecordMap<Booking*> svm_;
-  std::atomic<unsigned> pending_{
-      0};  // objects that the program has released and the driver not yet destroyed
+  // Of objects that the program has released and the driver not yet destroyed.
+  std::atomic<std::uint64_t> released_bytes_{0};
   std::atomic<unsigned> freeing_commands_{0};
   std::atomic<std::uint32_t> generation_{0};  // of processes: a child's are not its parent's
   std::atomic<bool> warned_{false};

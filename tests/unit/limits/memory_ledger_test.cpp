@@ -34,6 +34,7 @@ TEST_F(MemoryLedgerTest, TheLimitIsExactToTheByte) {
   ASSERT_TRUE(ledger) << problem;
   EXPECT_EQ(ledger->book(999, 1000), Answer::booked);
   EXPECT_EQ(ledger->book(2, 1000), Answer::beyond);
+  EXPECT_EQ(ledger->excess(), 1U);
   EXPECT_EQ(ledger->book(1, 1000), Answer::booked);
   EXPECT_EQ(ledger->book(1, 1000), Answer::beyond);
   ledger->release(1);
@@ -44,7 +45,8 @@ TEST_F(MemoryLedgerTest, ProcessesOfOneTenantShareItsLimit) {
   const auto one = open();
   const auto other = open();
   EXPECT_EQ(one->book(600, 1000), Answer::booked);
-  EXPECT_EQ(other->book(401, 1000), Answer::beyond);
+  EXPECT_EQ(other->book(411, 1000), Answer::beyond);
+  EXPECT_EQ(other->excess(), 11U);
   EXPECT_EQ(other->book(400, 1000), Answer::booked);
   EXPECT_EQ(one->book(1, 1000), Answer::beyond);
 }
