@@ -23,7 +23,7 @@ FIRST, FURTHER = 1e6, 1.25  # the words that are to be found: tried words before
 LAST = 1e14
 BEHIND = 0.7  # of the way: what must have been found, since the device works on several parts at a time
 WORD = 1e6  # tried words in a unit
-LIMIT = 120  # seconds
+LIMIT = 200  # seconds
 
 
 def word(index):

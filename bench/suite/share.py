@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,6 +34,7 @@ MOST_BESIDE = {1: 1.25, 3: 1.4}  # of the P99 alone, natively, beside so many
 LEAST_DONE = 0.95  # of what they get done natively beside the same programs
 GROUPS = (2, 3)  # so many throughput programs at once beside a latency-critical one
 LONGEST_PERIOD, BUSY = 0.01, 0.25  # a request every 10 ms, or so seldom that they take a quarter of the time
+STARTS_FIRST = ("hashcat",)  # it takes all of the device's memory for a moment, to see how much there is
 SETTLING = 0.2  # seconds in which the others are at work before anything counts
 STARTING, ENDING = 240, 120  # seconds
 NEAR = 1e-4  # between results that are not identical natively either
@@ -75,8 +77,9 @@ class Resident:
         self.name = pathlib.Path(words[0]).stem
         self.stats = pathlib.Path(settings["CLEAVE_STATS"].replace("%p", "*")) if under else None
         line = [*([command(), "run", "--"] if under else []), sys.executable, *words]
+        # In a session of its own, so that what it has started ends with it.
         self.process = subprocess.Popen(list(map(str, line)), env=programs.environment(settings), stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, bufsize=0)
+                                        stdout=subprocess.PIPE, bufsize=0, start_new_session=True)
         self.rest = b""
 
     def heard(self, limit):
@@ -119,7 +122,8 @@ class Resident:
             return self.kill()
 
     def kill(self):
-        self.process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         for stream in (self.process.stdin, self.process.stdout):
             with contextlib.suppress(OSError):
                 stream.close()
@@ -192,7 +196,7 @@ class Bench:
         home = self.folder / ("cleave" if under else "native")
         home.mkdir(exist_ok=True)
         found = self.given.programs.absolute()
-        paths = {"PYTHONPATH": [found], "LD_LIBRARY_PATH": [found / "lib"], "PATH": [found, found / "bin"]}
+        paths = {"PYTHONPATH": [found], "LD_LIBRARY_PATH": [found / "lib"], "PATH": [found]}
         joined = {name: ":".join([*map(str, first), *filter(None, [os.environ.get(name)])]) for name, first in paths.items()}
         return joined | {"HOME": str(home), "XDG_CACHE_HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1",
                          "OPENBLAS_NUM_THREADS": "2"}
@@ -227,17 +231,19 @@ class Bench:
         Those that cannot be had are left out if `may_lack`."""
         running = {}
         try:
-            for name in names:
-                running[name] = self.start(name, way, registry(name, way), *more)
-            for name in names:
-                try:
-                    self.check(name, running[name].await_ready(), way)
-                except (Absent, Unmeasured) as why:
-                    if not may_lack:
-                        raise Unmeasured(f"{name}, {way}: {why}") from why
-                    self.leave_out(name, why)
-                    running.pop(name).kill()
-            yield running
+            for together in ([name for name in names if name in STARTS_FIRST], [name for name in names if name not in STARTS_FIRST]):
+                for name in together:
+                    running[name] = self.start(name, way, registry(name, way), *more)
+                for name in together:
+                    try:
+                        self.check(name, running[name].await_ready(), way)
+                    except (Absent, Unmeasured) as why:
+                        if not may_lack:
+                            raise Unmeasured(f"{name}, {way}: {why}") from why
+                        self.leave_out(name, why)
+                        running.pop(name).kill()
+            print(f"  ready: {', '.join(running)}: {way}", file=sys.stderr, flush=True)
+            yield {name: running[name] for name in names if name in running}
             for name, one in running.items():
                 self.ended(name, one.end(), way, one.launches() if one.stats else None)
         finally:
