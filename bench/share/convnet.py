@@ -10,7 +10,7 @@ def prepare(given):
     import numpy
     from tinygrad import Tensor
 
-    size = 16 if given.quick else 128
+    size = 16 if given.quick else 64
     layers = LAYERS[:2] if given.quick else LAYERS
     shapes = {str(i): (out, into, 3, 3) for i, (into, out) in enumerate(layers)} | {"last": (CLASSES, layers[-1][1])}
     arrays = nets.weights(numpy, shapes)

@@ -9,7 +9,7 @@ def prepare(given):
     import numpy
     from tinygrad import Tensor
 
-    layers, width, length = (1, 64, 16) if given.quick else (4, 512, 128)
+    layers, width, length = (1, 64, 16) if given.quick else (4, 256, 128)
     parts = {"q": (width, width), "k": (width, width), "v": (width, width), "o": (width, width), "up": (4 * width, width),
              "down": (width, 4 * width)}
     arrays = nets.weights(numpy, {f"{part}{i}": shape for i in range(layers) for part, shape in parts.items()})
