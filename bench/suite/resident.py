@@ -17,6 +17,7 @@ from turns import work_within
 
 SETTLING = 0.2  # seconds in which the others are at work before anything counts
 STARTING, ENDING = 240, 120  # seconds
+LONGEST_REASON = 240  # characters of why a program cannot be had
 
 
 @dataclass
@@ -73,7 +74,7 @@ class Resident:
     def await_ready(self):
         said = self.heard(STARTING)
         if "unavailable" in said:
-            raise Absent(said["unavailable"].strip().splitlines()[0])
+            raise Absent(" ".join(said["unavailable"].split())[:LONGEST_REASON])
         return said
 
     def tell(self, *words):
