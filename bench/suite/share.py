@@ -28,7 +28,8 @@ MOST_ALONE = 1.01  # of the native time
 MOST_BESIDE = {1: 1.25, 3: 1.4}  # of the P99 alone, natively, beside so many
 LEAST_DONE = 0.95  # of what they get done natively beside the same programs
 GROUPS = (2, 3)  # so many throughput programs at once beside a latency-critical one
-LONGEST_PERIOD, BUSY = 0.01, 0.25  # a request every 10 ms, or so seldom that they take a quarter of the time
+SELDOM = 0.1  # seconds from one request to the next, more than one takes
+SHORTEST_PERIOD, BUSY = 0.01, 0.25  # a request every 10 ms, or so seldom that they take a quarter of the time
 STARTS_FIRST = ("hashcat",)  # it takes all of the device's memory for a moment, to see how much there is
 NEAR = 1e-4  # between results that are not identical natively either
 
@@ -156,7 +157,14 @@ class Bench:
         first = self.native_results.setdefault(name, said["result"])
         if said["wrong"] or not same_result(said["result"], first):
             self.wrong(f"{name}, {way}: its result is not the native one")
-        self.periods.setdefault(name, max(LONGEST_PERIOD, said["took"] / 1e3 / BUSY))
+
+    def set_periods(self, native):
+        """By what a request takes now that nothing else starts."""
+        for name in LATENCY:
+            if name in native:
+                found = measured(native[name], [], SELDOM, 5 * SELDOM)
+                self.periods[name] = max(SHORTEST_PERIOD, median(found.latencies()) / 1e3 / BUSY)
+                self.results.machine[f"{name}, a request every"] = f"{1e3 * self.periods[name]:.3g} ms"
 
     def ended(self, name, status, way, launches):
         if status != 0:
@@ -301,6 +309,7 @@ def measure(given):
         with bench.residents(names, NATIVE, may_lack=True, more=["--reference"]) as native:
             if not native:
                 raise Unmeasured(f"none of the programs is in {given.programs}: {scripts() / 'fetch'} fetches them")
+            bench.set_periods(native)
             if "alone" in parts:
                 try:
                     measure_alone(bench, native)
