@@ -68,10 +68,8 @@ class Hashcat:
         self.changed = threading.Condition()
         self.states, self.said, self.ended = [], [], False  # (time, tried words, paused)
         threading.Thread(target=self.follow, daemon=True).start()
-        begin = time.monotonic()
         self.press("", lambda: self.states)
         self.pause()
-        self.took = (time.monotonic() - begin) / max(1, self.states[-1][1] / WORD)
         self.wrong = self.missing()
         self.device = "hashcat's first OpenCL device"
 
