@@ -7,9 +7,10 @@
     cleave bench admission     how long a server's client waits to be let in, beside hostile connections
     cleave bench clients       one server's clients: what short kernels wait for beside long ones
     cleave bench turns         processes that share a device, natively and taking turns
+    cleave bench share         real programs beside each other on one device, natively and under Cleave
     cleave bench limits        caps, memory limits and what is accounted for
     cleave bench gpu           pipelined launches, waits and policies on one GPU
-    cleave bench all           all of these; gpu only where there is a GPU
+    cleave bench all           all of these but share; gpu only where there is a GPU
     cleave bench compare A B   two kept results, row by row
     cleave bench plot FILE     makes the picture of kept results again
     cleave bench tune -- PROGRAM...     the α for a program, within a loss that is allowed
@@ -35,13 +36,14 @@ import plots
 import programs
 import remote
 import results
+import share
 import split
 import tune
 import turns
 
 SUITES = {"micro": micro, "split": split, "neighbours": neighbours, "remote": remote, "admission": admission, "clients": clients, "turns": turns,
-          "limits": limits,
-          "gpu": gpu}
+          "limits": limits, "gpu": gpu, "share": share}
+OF_CLEAVE_ALONE = tuple(name for name in SUITES if name != "share")  # it needs programs that are not part of Cleave
 
 
 def add_kept(command):
@@ -96,6 +98,19 @@ def add_limits(commands):
     add_only(suite, limits.PARTS)
 
 
+def add_share(commands):
+    suite = add_suite(commands, "share", "real programs beside each other, natively and under Cleave")
+    suite.add_argument("--programs", type=pathlib.Path, default=pathlib.Path("programs"), metavar="FOLDER",
+                       help="what bench/share/fetch has fetched (./programs)")
+    suite.add_argument("--program", action="append", metavar="NAME", choices=list(share.WORDS),
+                       help=f"only this one of {', '.join(share.WORDS)}; may be repeated")
+    suite.add_argument("--seconds", type=float, help="how long the programs run for one figure (2.5; --quick: 0.4)")
+    suite.add_argument("--rounds", type=int, metavar="N", help="how often each figure is measured (3; --quick: 1)")
+    suite.add_argument("--minutes", type=float, help="no round begins that would end later than so long after the start (no limit)")
+    suite.add_argument("--cap", type=float, default=50, metavar="PERCENT", help="of the device's time for each best-effort program (50)")
+    add_only(suite, share.PARTS)
+
+
 def add_peer(suite):
     suite.add_argument("--peer", type=pathlib.Path, metavar="FOLDER",
                        help="where PoCL is installed with its remote driver and daemon (that of the pocld in PATH)")
@@ -129,6 +144,7 @@ def arguments():
     add_clients(commands)
     add_turns(commands)
     add_limits(commands)
+    add_share(commands)
     suite = add_suite(commands, "gpu", "pipelined launches, waits, policies on one GPU", "NVIDIA")
     add_only(suite, [name for name, _ in gpu.PARTS])
     suite.add_argument("--way", choices=programs.WAYS, default=programs.WAYS[0],
@@ -165,7 +181,7 @@ def measure_all(given):
     given.seconds, given.rounds = None, None
     probe, _ = programs.measure("stream", 1, *programs.target(given), "--repeats", 1)
     sound = True
-    for name in SUITES:
+    for name in OF_CLEAVE_ALONE:
         if name == "gpu" and probe["on_processor"]:
             print("gpu: left out, the device is a processor", file=sys.stderr)
             continue

@@ -31,7 +31,7 @@ SETTINGS |= {f"α {alpha}": {"CLEAVE_ALPHA": str(alpha)} for alpha in ALPHAS}
 def percentile(values, share):
     """The smallest of them that no more than so many exceed."""
     ordered = sorted(values)
-    return ordered[max(0, -(-len(ordered) * share // 100) - 1)]
+    return ordered[max(0, int(-(-len(ordered) * share // 100)) - 1)]
 
 
 def counted(folder, workers):

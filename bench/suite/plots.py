@@ -6,7 +6,7 @@ import textwrap
 
 NATIVE, CLEAVE, ASKED, PAPER = "#8c8c8c", "#1f6fb4", "#c44e52", "#dd8452"
 SERIES = ("#1f6fb4", "#2a9d6f", "#8172b3", "#ccb974", "#64b5cd", "#c44e52", "#dd8452", "#937860", "#8c8c8c")
-SUITES = ("clients", "gpu", "micro", "neighbours", "remote", "split", "turns")
+SUITES = ("clients", "gpu", "micro", "neighbours", "remote", "share", "split", "turns")
 
 
 def draw(found, file):

@@ -72,12 +72,13 @@ class Outcome:
         return output["processor"] / 1e3 / (output["end"] - output["begin"])
 
 
-def work_within(started, ends, begin, end):
+def work_within(started, ends, begin, end, amounts=None):
     """How many of the launches that end at these times, each beginning with the end of the one before, were done in that time;
-    of those that reach beyond it, the part within."""
+    of those that reach beyond it, the part within. They may be of different amounts."""
     done = 0
-    for start, stop in zip([started, *ends], ends):
-        done += max(0, min(stop, end) - max(start, begin)) / (stop - start)
+    for start, stop, amount in zip([started, *ends], ends, amounts or [1] * len(ends)):
+        if stop > start:
+            done += amount * max(0, min(stop, end) - max(start, begin)) / (stop - start)
     return done
 
 

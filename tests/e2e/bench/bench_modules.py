@@ -16,6 +16,7 @@ import neighbours
 import peer
 import remote
 import results
+import share
 import split
 import tune
 import turns

@@ -5,7 +5,7 @@ import io
 import os
 import sys
 
-from bench_modules import isolation, results, turns  # noqa: F401
+from bench_modules import isolation, results, share, turns  # noqa: F401
 from support.options import main
 from support.processes import FolderTest, clean_environment, cleave
 
@@ -37,6 +37,9 @@ ROWS = {
     + over_neighbours("fig4") + over_neighbours("fig5") + [Row("many", "in 500 groups", 1.2, spread=0.1)],
     "remote": [Row("tcp", "tcp: enqueue and finish", 30, "us", baseline=10, asked=50), Row("tcp", "tcp: 1 MiB", 300, "us", baseline=90),
                Row("tcp", "tcp: product, rows 256", 3, "ms", baseline=2), Row("unix", "unix: product, rows 256", 3, "ms", baseline=2)],
+    "share": [Row(part, f"{part}: {way}", 1.5, spread=0.1, neighbours=1, kernel="convnet products", policy=way)
+              for part in ("P99", "done") for way in share.WAYS]
+    + [Row("alone", "convnet", 1.01, spread=0.01, kernel="convnet", neighbours=0)],
     "split": [row for mode in ("sequential", "queued", "pipelined", "by default") for row in over_slices(mode, kernel="a kernel")],
     "turns": [Row(f"{kind} P99", f"{kind}, {n} jobs: {way}", n, spread=0.1, neighbours=n) for kind in turns.CLIENTS
               for way in (turns.NATIVE, turns.TURNS) for n in (1, 4)] + [Row("weights", "a half", 0.5, asked=0.5)],
