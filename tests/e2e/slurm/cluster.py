@@ -102,6 +102,7 @@ class Cluster:
             AccountingStorageTRES=gres/gpu,gres/shard
             PlugStackConfig={self.folder}/plugstack.conf
             KillWait=2
+            InactiveLimit=10
             SlurmctldTimeout={NODE_TIMEOUT}
             SlurmdTimeout={NODE_TIMEOUT}
             {nodes}
