@@ -310,8 +310,9 @@ class SlurmTest(unittest.TestCase):
             self.disturb(chance)
             time.sleep(0.2)
         self.cluster.wait_until_idle()
-        states = self.cluster.command("sacct", "-a", "-X", "-n", "-P", "-o", "State").split("\n")
-        self.assertFalse([state for state in states if re.match("RUNNING|PENDING", state)], states)
+        # The accounting hears of it a moment later.
+        states = lambda: self.cluster.command("sacct", "-a", "-X", "-n", "-P", "-o", "State").split("\n")
+        wait_until(lambda: not any(re.match("RUNNING|PENDING", state) for state in states()), states)
         self.assertEqual([each for device in self.shared_devices() for each in device["participants"]
                           if each["state"] != "ended"], [])
 
