@@ -130,7 +130,10 @@ class Cluster:
         self.set_plugin()
 
     def write(self, name, text):
-        (self.folder / name).write_text("\n".join(line.strip() for line in text.strip().splitlines()) + "\n")
+        """At once: the daemons may read it meanwhile."""
+        new = self.folder / f"{name}.new"
+        new.write_text("\n".join(line.strip() for line in text.strip().splitlines()) + "\n")
+        new.replace(self.folder / name)
 
     def set_plugin(self, words=None):
         """The one line of plugstack.conf. Whether there is a prolog, slurmd reads at its start; all else, each job."""

@@ -3,6 +3,7 @@
 CLEAVE_TEST_JOBS=200 makes it the whole test: as many jobs at random, and the time limit, which takes Slurm more than a minute.
 """
 
+import contextlib
 import json
 import os
 import random
@@ -128,6 +129,7 @@ class SlurmTest(unittest.TestCase):
             self.assertIn(line, done.stderr)
             self.assertIn("the job runs without Cleave", done.stderr)
             self.assertNotIn("CLEAVE_WEIGHT", done.stdout)
+            self.cluster.wait_until_idle()  # the epilog reads the configuration, too
         self.cluster.set_plugin()
 
     def test_one_and_three_shards_get_a_quarter_and_three_quarters(self):
@@ -250,9 +252,10 @@ class SlurmTest(unittest.TestCase):
     def test_killed_server_ends_the_program(self):
         process, _ = self.start_remotely("--shards=1")
         for each in self.cluster.processes():
-            command = Path(f"/proc/{each}/cmdline").read_bytes()
-            if b"cleave-serverd\0" in command and b"--tls-key" in command:
-                os.kill(each, signal.SIGKILL)
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+                command = Path(f"/proc/{each}/cmdline").read_bytes()
+                if b"cleave-serverd\0" in command and b"--tls-key" in command:
+                    os.kill(each, signal.SIGKILL)
         status, errors = self.outcome(process)
         self.assertNotEqual(status, 0)
         self.assertRegex(errors, r"cleave: (the server on gpu\d|a server of this job) has ended")

@@ -280,7 +280,7 @@ TEST_F(TurnTest, CommandsThatAreLateNowAndThenDoNotEndItsTurns) {
   for (unsigned i = 1; i <= 5; ++i) {
     DriverOnlyEvent opens(*this);
     ASSERT_EQ(launch(kernel, nullptr, {opens.get()}), CL_SUCCESS);
-    EXPECT_TRUE(kit::eventually([&] { return turn_figures().stalls == i; }));
+    ASSERT_TRUE(kit::eventually([&] { return turn_figures().stalls == i; }));
     opens.open();
     cl.clFinish(queue);
     ASSERT_EQ(launch(kernel), CL_SUCCESS);
