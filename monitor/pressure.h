@@ -5,14 +5,15 @@
 //     x = sum of the time that virtual processors waited for a processor
 //         / max(that + sum of the time that they ran, kIdleShare × the sample's length)
 //
-// so 1 − x is the speed that the domains have of the speed that they would have alone, over the time in which they want to run. The
-// bound below keeps a host whose domains do next to nothing from having any pressure. A virtual processor's waiting time is its "delay":
-// what its thread spent in the scheduler's queue, which its guest sees as stolen time. Older versions of libvirt have only "wait" for it,
-// where the kernel counts it.
+// so 1 − x is the speed that the domains have of the speed that they would have alone, over the time in which they want to
+// run. The bound below keeps a host whose domains do next to nothing from having any pressure. A virtual processor's waiting
+// time is its "delay": what its thread spent in the scheduler's queue, which its guest sees as stolen time. Older versions of
+// libvirt have only "wait" for it, where the kernel counts it.
 //
 // Where no domain has such statistics the host's pressure-stall information is used instead, if the
 // hypervisor is on this host: x is the share of the sample in which some process waited for a processor (Linux,
-// Documentation/accounting/psi.rst: "some" of /proc/pressure/cpu). That counts processes beside the domains too, so it is the larger.
+// Documentation/accounting/psi.rst: "some" of /proc/pressure/cpu). That counts processes beside the domains too, so it is the
+// larger.
 //
 // Smoothed: p += (1 − exp(−t / kSmoothing)) × (x − p) for a sample of length t; the first is taken as it is. After a step p has
 // covered 63 % of it after one second, and 95 % after three.

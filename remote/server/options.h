@@ -46,8 +46,8 @@ struct Options {
   std::vector<daemon::GivenValue> given;  // all of these that were given, for the workers
 };
 
-// Where to listen if no option and no socket unit says it: unix:/run/cleave/server.sock, or server.sock in the folder that the service
-// manager has made. Throws OptionError for a folder in which there can be no socket.
+// Where to listen if no option and no socket unit says it: unix:/run/cleave/server.sock, or server.sock in the folder that
+// the service manager has made. Throws OptionError for a folder in which there can be no socket.
 Endpoint default_endpoint();
 
 // All options, in the order in which users see them. They are applied to `options`, which has to outlive the table.

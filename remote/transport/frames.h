@@ -93,8 +93,8 @@ class FrameReader {
   std::unique_ptr<Blocks> blocks_;      // made by the first compressed block
 };
 
-// Writes one frame, its payload in blocks if `writer` (which may be null, and is of this stream) chooses so. Callers serialise their calls. False: the connection is closed, or has accepted no data for
-// `stall_timeout`.
+// Writes one frame, its payload in blocks if `writer` (which may be null, and is of this stream) chooses so. Callers
+// serialise their calls. False: the connection is closed, or has accepted no data for `stall_timeout`.
 bool write_frame(Stream& stream, FrameKind kind, std::span<const std::byte> message,
                  std::span<const std::span<const std::byte>> payloads, Duration stall_timeout,
                  PayloadWriter* writer = nullptr);

@@ -32,11 +32,12 @@ class AlphaTable {
   // The same α whatever the number of VMs. 0: not set.
   AlphaTable(unsigned alpha) : rows_{{{1, alpha}}}, count_(alpha == 0 ? 0 : 1) {}
 
-  // A number, or rows VMS:ALPHA in ascending order of VMS, separated by commas, at most kMaxRows. Numbers are at least 1. Empty for
-  // anything else.
+  // A number, or rows VMS:ALPHA in ascending order of VMS, separated by commas, at most kMaxRows. Numbers are at least 1.
+  // Empty for anything else.
   static std::optional<AlphaTable> parse(std::string_view text);
 
-  // The α of the row with the largest number of VMs that is no larger than `vms`; of the first row if there is none; 0 if not set.
+  // The α of the row with the largest number of VMs that is no larger than `vms`; of the first row if there is none; 0 if not
+  // set.
   [[nodiscard]] unsigned of(unsigned vms) const;
 
   [[nodiscard]] bool is_set() const { return count_ != 0; }

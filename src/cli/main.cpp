@@ -33,8 +33,8 @@ constexpr int usage_error = 2;
 
 using Arguments = std::vector<std::string>;
 
-// The command line, split where the program of `cleave run`, `cleave doctor --run`, or of a part of `cleave slurm`, begins; the rest is the
-// program's.
+// The command line, split where the program of `cleave run`, `cleave doctor --run`, or of a part of `cleave slurm`, begins;
+// the rest is the program's.
 struct CommandLine {
   Arguments ours;
   Arguments program;

@@ -1,6 +1,7 @@
 // As much of HTTP as a metrics scraper and a health check need: one GET or HEAD request, one answer, and the connection is
-// closed. Requests of more than kMaxRequestSize bytes, and peers that take longer than the timeout are cut off. So is, where there are
-// kMaxConnections, the oldest of the peer that has the most, since a newcomer is served at once and those that are slow are not.
+// closed. Requests of more than kMaxRequestSize bytes, and peers that take longer than the timeout are cut off. So is, where
+// there are kMaxConnections, the oldest of the peer that has the most, since a newcomer is served at once and those that are
+// slow are not.
 //
 // For the event loop's thread. Destroyed after the loop has run for the last time and before the loop itself.
 #pragma once

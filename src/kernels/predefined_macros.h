@@ -6,8 +6,8 @@
 //
 // Source: OpenCL C 3.0, section 6.12 "Preprocessor Directives and Macros"; the headers of PoCL 3.1 and of Clang 14
 // (opencl-c-base.h, opencl-c.h). The foreign names: hashcat, whose kernels build only where the first of them are not
-// defined, runs on the drivers of AMD, Intel and NVIDIA and on PoCL. __cplusplus: C99 6.10.8; headers of Random123, which PyOpenCL
-// uses, build in OpenCL C only where it is not defined.
+// defined, runs on the drivers of AMD, Intel and NVIDIA and on PoCL. __cplusplus: C99 6.10.8; headers of Random123, which
+// PyOpenCL uses, build in OpenCL C only where it is not defined.
 //
 // Thread-safe: pure.
 #pragma once

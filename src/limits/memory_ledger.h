@@ -11,8 +11,8 @@
 // The file is not trusted. It is read and written with pread() and pwrite(), never mapped. Who may write it can have the
 // allocations of a tenant refused, and can do nothing else.
 //
-// For one thread at a time, whose cancellation takes effect after the call. Nothing throws but open() and read_ledgers(), for want of
-// memory.
+// For one thread at a time, whose cancellation takes effect after the call. Nothing throws but open() and read_ledgers(), for
+// want of memory.
 #pragma once
 
 #include <array>
@@ -56,8 +56,8 @@ class MemoryLedger {
   };
 
   static std::string name_for(const std::string& identity);
-  // Takes a slot. Null if that is not possible, and `problem` says why in one line. `tenant` may be empty. `device`: its name, for
-  // reports.
+  // Takes a slot. Null if that is not possible, and `problem` says why in one line. `tenant` may be empty. `device`: its
+  // name, for reports.
   static std::unique_ptr<MemoryLedger> open(const std::string& folder, const std::string& identity,
                                             std::string_view tenant, std::string& problem,
                                             std::string_view device = {});

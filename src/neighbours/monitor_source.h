@@ -24,8 +24,9 @@ class MonitorSource final : public Source {
  public:
   // `named`: the user has named the address, so warn if it cannot be reached. `seed` spreads the attempts of different
   // processes. Warns, too, if the daemon's heartbeat is longer than `max_age`, after which a count is stale.
-  // `count_by` says which machines count; where the monitor is another machine's, this machine's own processor time is sampled for that
-  // (own_use.h). A monitor that `trust` does not cover is not listened to, with a warning. Requires: at least one address.
+  // `count_by` says which machines count; where the monitor is another machine's, this machine's own processor time is
+  // sampled for that (own_use.h). A monitor that `trust` does not cover is not listened to, with a warning. Requires: at
+  // least one address.
   MonitorSource(std::vector<base::Address> addresses, bool named, std::uint64_t seed,
                 base::Nanoseconds max_age = base::Nanoseconds::max(),
                 base::MonitorTrust trust = base::MonitorTrust::owner,

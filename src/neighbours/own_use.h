@@ -1,9 +1,9 @@
 // Whether this machine is one of those that its host's monitor counts as busy, so that it is not taken for its own neighbour.
 //
-// The monitor does not say which machines are busy, only how many. So this machine applies the monitor's rule to itself: busy is what
-// used at least a share of one processor over an interval. The two measure at different moments, and what the machine sees of itself
-// is a little less than what its host does. In doubt it counts as not among the busy ones: then one neighbour too many is assumed, which
-// costs a few slices. The opposite mistake would leave a busy neighbour out.
+// The monitor does not say which machines are busy, only how many. So this machine applies the monitor's rule to itself: busy
+// is what used at least a share of one processor over an interval. The two measure at different moments, and what the machine
+// sees of itself is a little less than what its host does. In doubt it counts as not among the busy ones: then one neighbour
+// too many is assumed, which costs a few slices. The opposite mistake would leave a busy neighbour out.
 //
 // Not thread-safe. The time and the processor time are arguments, except in machine_processor_time().
 #pragma once
@@ -43,8 +43,8 @@ class OwnUse {
   unsigned busy_intervals_ = 0;  // in a row, at most kIntervals
 };
 
-// How many virtual machines count if the busy ones do: this one, and the others that are busy. `own` says whether this one is among
-// the busy ones. At least 1, and no more than run.
+// How many virtual machines count if the busy ones do: this one, and the others that are busy. `own` says whether this one is
+// among the busy ones. At least 1, and no more than run.
 unsigned count_of_busy(unsigned running, unsigned busy, bool own);
 
 // The time in which processors of this machine ran something, from the text of /proc/stat (proc(5)): not idle, not waiting for a

@@ -1,9 +1,10 @@
-// How much a job holds itself back so that the pressure on its host's processors (docs/monitor.md) stays below a target at the least
-// cost to the job: the control loop behind the policy `pressure`.
+// How much a job holds itself back so that the pressure on its host's processors (docs/monitor.md) stays below a target at
+// the least cost to the job: the control loop behind the policy `pressure`.
 //
-// Restraint is a level. 0: the driver's own waits, launches unsplit. 1: sleeping waits, which free a processor and cost the job next
-// to nothing. From 2 to kMaxRestraint: also slices, in even ratios up to as many as the budget pays for (slices_at). So the job's cost
-// grows with the level. The loop assumes that the pressure does not, and that what a level does to it shows within kSettle.
+// Restraint is a level. 0: the driver's own waits, launches unsplit. 1: sleeping waits, which free a processor and cost the
+// job next to nothing. From 2 to kMaxRestraint: also slices, in even ratios up to as many as the budget pays for (slices_at).
+// So the job's cost grows with the level. The loop assumes that the pressure does not, and that what a level does to it shows
+// within kSettle.
 //
 // The rules, for a pressure p and a target T:
 //
@@ -13,16 +14,21 @@
 //     lower   by 1, as a probe, if p < kRelease × T for the whole pause of the level below.
 //     hold    otherwise.
 //
-// A probe fails if p exceeds T within kProbation; then the pause of its level doubles, up to kMaxPause. It is kFirstPause again when a
-// probe of the level succeeds, or when p has fallen to less than half of what it was before the probe: the load has changed.
+// A probe fails if p exceeds T within kProbation; then the pause of its level doubles, up to kMaxPause. It is kFirstPause
+// again when a probe of the level succeeds, or when p has fallen to less than half of what it was before the probe: the load
+// has changed.
 //
-// Why it is stable. Pressure is published smoothed, and 95 % of a step has arrived after three seconds (kSettle). Raises are that far
-// apart, so each decision sees the pressure that belongs to the level that is in force, and the loop is a search along a curve that does
-// not rise, whatever its slope; there is no gain that could be too high. Under a load that stays the same:
-//   - The target is met after at most kMaxRestraint × kSettle, if a level meets it at all, and at most kMaxStep − 1 levels too high.
-//   - It then goes down to the first level whose pressure is kRelease × T or more and stays there; or to the lowest level that meets the
+// Why it is stable. Pressure is published smoothed, and 95 % of a step has arrived after three seconds (kSettle). Raises are
+// that far apart, so each decision sees the pressure that belongs to the level that is in force, and the loop is a search
+// along a curve that does not rise, whatever its slope; there is no gain that could be too high. Under a load that stays the
+// same:
+//   - The target is met after at most kMaxRestraint × kSettle, if a level meets it at all, and at most kMaxStep − 1 levels
+// too high.
+//   - It then goes down to the first level whose pressure is kRelease × T or more and stays there; or to the lowest level
+// that meets the
 //     target, and now and then tries the one below, where the pressure exceeds T. So it moves within a band of one level.
-//   - Of these probes there are at most log2(kMaxPause / kFirstPause) + 1 at shorter intervals. From then on the pressure exceeds the
+//   - Of these probes there are at most log2(kMaxPause / kFirstPause) + 1 at shorter intervals. From then on the pressure
+// exceeds the
 //     target for less than kProbation in kMaxPause, 3 % of the time; for less than kSettle if it does so by more than is sent.
 // Several jobs on one host see the same pressure and raise together; their pauses differ by up to a half, so that
 // they do not lower together. The target is met as exactly as the pressure is published: in steps of a twentieth, and
@@ -48,8 +54,8 @@ namespace cleave::neighbours {
 
 inline constexpr unsigned kMaxRestraint = 7;
 
-// The number of slices at that restraint if the budget pays for `most` >= 1: 1 up to restraint 1, `most` at kMaxRestraint, between them
-// most^(1/6), most^(2/6) and so on, rounded up.
+// The number of slices at that restraint if the budget pays for `most` >= 1: 1 up to restraint 1, `most` at kMaxRestraint,
+// between them most^(1/6), most^(2/6) and so on, rounded up.
 std::size_t slices_at(unsigned restraint, std::size_t most);
 
 class RestraintControl {

@@ -40,8 +40,8 @@ class SourcePoller {
   struct Observer {
     std::function<void(unsigned vms)> count;
     std::function<void(const std::string& warning)> warning;
-    // At every step: the highest pressure of the sources, in thousandths, empty if none is known or fresh. Returns when it wants to be
-    // called again at the latest. May be empty.
+    // At every step: the highest pressure of the sources, in thousandths, empty if none is known or fresh. Returns when it
+    // wants to be called again at the latest. May be empty.
     std::function<base::Nanoseconds(std::optional<unsigned> pressure, base::Nanoseconds now)> pressure;
     // The first time that a source reports more than StalenessRules::max_vms. May be empty.
     std::function<void(const std::string& source, unsigned vms)> bounded;

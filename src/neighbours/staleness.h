@@ -41,8 +41,8 @@ struct StalenessRules {
 Freshness freshness_of(const std::optional<TimedCount>& count, const StalenessRules& rules,
                        base::Nanoseconds now);
 
-// The number to use for one source: a fresh count as it is, but at most `max_vms`, and what the rules say for a stale one. For a source that
-// never had a count, a number in the rules is used, else 1.
+// The number to use for one source: a fresh count as it is, but at most `max_vms`, and what the rules say for a stale one.
+// For a source that never had a count, a number in the rules is used, else 1.
 unsigned effective_count(const std::optional<TimedCount>& count, const StalenessRules& rules,
                          base::Nanoseconds now);
 

@@ -1,8 +1,8 @@
 // An OpenCL object of our own around a driver's. Its address is the handle that programs hold.
 //
 // The first word is the dispatch table, as cl_khr_icd requires, the second the loader's data of cl_khr_icd 2. Both are those of
-// the object's platform. All objects have the same size and live in one arena (objects/arena.h). Their memory stays readable forever, so that a stale handle
-// is recognised by its tag, without a lock.
+// the object's platform. All objects have the same size and live in one arena (objects/arena.h). Their memory stays readable
+// forever, so that a stale handle is recognised by its tag, without a lock.
 //
 // Two counts keep an object alive: the program's references, and holds: those of children (a queue holds its context) and
 // of callbacks that will pass the handle to the program. The program's references equal those of the driver's object, so

@@ -1,5 +1,5 @@
-// Closes the accounts of tenants whose processes have ended, such as those of a job: what they have had on the devices of this machine
-// is read and taken out of the files of turns, which have room for 64 tenants at a time.
+// Closes the accounts of tenants whose processes have ended, such as those of a job: what they have had on the devices of
+// this machine is read and taken out of the files of turns, which have room for 64 tenants at a time.
 //
 // Thread-safe. May throw std::bad_alloc.
 #pragma once

@@ -50,8 +50,8 @@ class Contenders {
 // Whether somebody asks whom no cap holds back and who does not share the limits of `slot`.
 [[nodiscard]] bool others_want_it(const View& state, std::uint32_t slot, Ns now);
 
-// How much device time a cap allows beyond itself: `burst`, what may be owed before one is held back; and `late`, what one may have later
-// that it could have had while others had the device.
+// How much device time a cap allows beyond itself: `burst`, what may be owed before one is held back; and `late`, what one
+// may have later that it could have had while others had the device.
 struct Tolerance {
   Ns burst;
   Ns late;

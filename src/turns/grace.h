@@ -1,6 +1,6 @@
 // How long a participant whose work is done keeps the device, in the expectation that it launches again at once: the
-// anticipation of Linux's anticipatory disk scheduler, learnt from the participant's own gaps. A chain of kernels with a little host
-// work between them would otherwise wait for somebody's quantum before each of its kernels.
+// anticipation of Linux's anticipatory disk scheduler, learnt from the participant's own gaps. A chain of kernels with a
+// little host work between them would otherwise wait for somebody's quantum before each of its kernels.
 //
 // A gap is the time from the end of its work to its next launch. Those that are worth waiting for are short; the grace covers
 // nearly all of the short ones, and is zero while too few gaps are short.

@@ -10,8 +10,8 @@
 //   - So a participant is woken for its turn, once to become the guard, and while it is the guard when the holder begins to
 //     idle; and never depends on a process that does not run.
 //
-// A policy may let those that ask wait although nobody holds the device, for their caps. Each looks again by itself when it may have
-// it, and at least once in a lease; also while somebody holds the device, who may give it back to nobody before.
+// A policy may let those that ask wait although nobody holds the device, for their caps. Each looks again by itself when it
+// may have it, and at least once in a lease; also while somebody holds the device, who may give it back to nobody before.
 //
 // A step may be interrupted for good (its process is killed) between the writing of the entries and that of the header; the
 // tests check that too.

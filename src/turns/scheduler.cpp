@@ -149,8 +149,8 @@ void Scheduler::charge(View state, std::uint32_t slot, Ns from, Ns until) const 
   charge_caps(state, slot, until - time, until, {kBurst, kLate});
 }
 
-// Who was held back by its cap has fallen behind, and could keep the device from others for as long. It is owed no more than one that
-// has rested. The processes of a tenant are moved together, so that they stay even among themselves.
+// Who was held back by its cap has fallen behind, and could keep the device from others for as long. It is owed no more than
+// one that has rested. The processes of a tenant are moved together, so that they stay even among themselves.
 void Scheduler::forgive(View state, const Contenders& contenders, unsigned priority) const {
   const std::uint64_t origin = state.header.origin[priority];
   for (std::uint32_t slot = 0; slot < state.header.slots; ++slot) {

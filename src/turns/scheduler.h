@@ -7,13 +7,17 @@
 //     eligible ones, the earliest deadline is next.
 //   - The stretch is learnt: what a participant usually uses until it rests, at most a quantum. So one with little to do
 //     has an early deadline, and is served at the next slice boundary, without anybody having marked it.
-//   - Who rests keeps what it is owed, and is owed its share of the time while it rests, three times, up to one quantum. (So much, since
+//   - Who rests keeps what it is owed, and is owed its share of the time while it rests, three times, up to one quantum. (So
+// much, since
 //     a program that is busy only now and then would otherwise wait in the middle of its work for what it has not yet earned;
 //     so one that rests at times may get up to three times its share, but never more.) A debt is remembered in the same way.
 //   - The processes of a tenant have its weight together: each that asks has its part of it.
-//   - A cap is a leaky bucket (the generic cell rate algorithm, ITU-T I.371): what a tenant has had is paid off at the rate of its cap. Who owes
-//     for kBurst waits until all is paid off, or, if it may borrow, until nobody else asks who may have the device. So in no window it
-//     gets more than its cap of it, a burst, and what it could have had before while others had the device; and what a long kernel takes beyond that is paid off afterwards.
+//   - A cap is a leaky bucket (the generic cell rate algorithm, ITU-T I.371): what a tenant has had is paid off at the rate
+// of its cap. Who owes
+//     for kBurst waits until all is paid off, or, if it may borrow, until nobody else asks who may have the device. So in no
+// window it
+//     gets more than its cap of it, a burst, and what it could have had before while others had the device; and what a long
+// kernel takes beyond that is paid off afterwards.
 //   - The holder goes on until it has had its stretch; before that it gives the device away only to a higher class, or to
 //     somebody who has begun to ask since and has an earlier deadline.
 //

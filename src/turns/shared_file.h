@@ -3,8 +3,8 @@
 // processes of all users and containers that share the folder.
 //
 // The file is not trusted. It is read and written with pread() and pwrite(), and what is read is made sane; it is mapped too, but
-// only the kernel uses the mapping, as the address of futexes. So a file that another process has truncated, where an access to the
-// mapping would end this process, is an error of a call here.
+// only the kernel uses the mapping, as the address of futexes. So a file that another process has truncated, where an access
+// to the mapping would end this process, is an error of a call here.
 //
 // Atomic steps: a step takes a lock on a byte of the file, which the kernel releases however a process ends. Who holds it
 // for too long is stopped; then the next lock byte is used, and what the stopped one writes later is dropped by itself. Each

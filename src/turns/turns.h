@@ -34,8 +34,8 @@
 
 namespace cleave::turns {
 
-// How long the others should have to wait at most for the end of a slice: of those who have asked in the last second, some need the
-// device only briefly, or are of a higher class.
+// How long the others should have to wait at most for the end of a slice: of those who have asked in the last second, some
+// need the device only briefly, or are of a higher class.
 enum class Haste : std::uint8_t { none, brief, higher_class };
 
 struct Options {

@@ -1,6 +1,6 @@
 // For whom a participant waits: while it does, whoever is charged for the device keeps it waiting. So the device time that each
-// of the others has when a wait ends, less what it had when it began, is its part of that wait, but for as long as the participant's own
-// cap held it back; the rest is for the device's change from one process to another.
+// of the others has when a wait ends, less what it had when it began, is its part of that wait, but for as long as the
+// participant's own cap held it back; the rest is for the device's change from one process to another.
 //
 //   entry = log.follow(state, slot, standing, now);    // in each step over the shared state; may be repeated
 //   log.note(entry);                                   // when the step has been written

@@ -1,5 +1,5 @@
-// The control loop in virtual time, with a host that answers as the monitor's does: pressure that follows the restraint, smoothed over a
-// second, sampled twice a second and sent in steps of a twentieth, or of five thousandths.
+// The control loop in virtual time, with a host that answers as the monitor's does: pressure that follows the restraint,
+// smoothed over a second, sampled twice a second and sent in steps of a twentieth, or of five thousandths.
 
 #include "neighbours/restraint.h"
 

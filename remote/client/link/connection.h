@@ -22,9 +22,9 @@
 // Shared memory. On a unix socket large data goes through memory that the server maps as well (shared_area.h): a
 // command then names a place in it, or a ring (shared_ring.h). Without free space data goes over the socket.
 //
-// Thread-safe. Lock order: reservations_mutex_, then out_mutex_, then requests_mutex_, then events_mutex_; released_mutex_ and the shared
-// area's mutex are leaves, reader_mutex_ is taken alone. The reader never takes out_mutex_: its holder may be waiting for a
-// server that waits until we read.
+// Thread-safe. Lock order: reservations_mutex_, then out_mutex_, then requests_mutex_, then events_mutex_; released_mutex_
+// and the shared area's mutex are leaves, reader_mutex_ is taken alone. The reader never takes out_mutex_: its holder may be
+// waiting for a server that waits until we read.
 #pragma once
 
 #include <array>

@@ -7,8 +7,8 @@
 //   });
 //
 // The function gets shards in place of composites, and in `wait` the last three arguments of a command: a wait list that the
-// queue's server knows, in which a gate represents what it does not know, and where to put the event. It must not block. transfer() instead of run() is for commands with data of the program's; it blocks if the
-// program wants that.
+// queue's server knows, in which a gate represents what it does not know, and where to put the event. It must not block.
+// transfer() instead of run() is for commands with data of the program's; it blocks if the program wants that.
 //
 // Commands are ordered (command_order.h) in the order in which they are sent to their server: a command that is ordered
 // later may wait for an earlier one, and in an in-order queue one that is sent later waits for an earlier one as well, so two

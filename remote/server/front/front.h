@@ -1,13 +1,13 @@
-// The front: the process that strangers reach. It accepts connections, ends TLS, reads the Hello, checks the token, and introduces
-// those who pass to the supervisor. It alone holds tokens and keys, and it runs nobody's code.
+// The front: the process that strangers reach. It accepts connections, ends TLS, reads the Hello, checks the token, and
+// introduces those who pass to the supervisor. It alone holds tokens and keys, and it runs nobody's code.
 //
 // A connection costs a descriptor until its peer has sent something, and a thread until it is admitted or refused (arrivals.h).
 #pragma once
 
 namespace cleave::remote::server {
 
-// From its supervisor, to which standard input leads, it gets options and listening sockets (supervisor/front_messages.h). Returns
-// the process's exit status when the supervisor has ended. Throws OptionError.
+// From its supervisor, to which standard input leads, it gets options and listening sockets (supervisor/front_messages.h).
+// Returns the process's exit status when the supervisor has ended. Throws OptionError.
 int run_front();
 
 }  // namespace cleave::remote::server

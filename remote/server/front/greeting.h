@@ -1,5 +1,5 @@
-// The first half of a handshake: reads the Hello and authenticates the client. The second half, which describes the devices to it,
-// is the worker's (worker/welcome.h).
+// The first half of a handshake: reads the Hello and authenticates the client. The second half, which describes the devices
+// to it, is the worker's (worker/welcome.h).
 //
 // Thread-safe: plain functions of their arguments. Nothing throws but for want of memory.
 #pragma once

@@ -7,8 +7,8 @@
 
 namespace cleave::remote::server {
 
-// By CL_MEM_USE_HOST_PTR, which on this driver pins the pages for as long as the buffer lives. The buffer itself is never used, so
-// that the memory's contents are never taken for its own. What other drivers do has not been measured.
+// By CL_MEM_USE_HOST_PTR, which on this driver pins the pages for as long as the buffer lives. The buffer itself is never
+// used, so that the memory's contents are never taken for its own. What other drivers do has not been measured.
 bool PinnedMemory::gains(cl_command_queue queue) const {
   cl_device_id device = nullptr;
   cl_platform_id platform = nullptr;

@@ -53,8 +53,8 @@ class WorkerWalls {
   ~WorkerWalls();
 
   [[nodiscard]] const Launch& launch() const { return launch_; }
-  // Ends all that the process, which has been started by launch(), has started in its turn, and itself. The process has ended only
-  // when all others have.
+  // Ends all that the process, which has been started by launch(), has started in its turn, and itself. The process has ended
+  // only when all others have.
   void kill(pid_t process) const;
 
  private:

@@ -72,8 +72,8 @@ class WaitingList {
     return taken;
   }
 
-  // Removes the first one that can be served: whose obstacle, by `obstacle(introduction)`, is none. Whoever waits because others have
-  // another name is not overtaken, or it might wait for ever. Empty: none.
+  // Removes the first one that can be served: whose obstacle, by `obstacle(introduction)`, is none. Whoever waits because
+  // others have another name is not overtaken, or it might wait for ever. Empty: none.
   template <typename ObstacleOf>
   std::optional<Newcomer> take_next(ObstacleOf obstacle) {
     bool is_held_up = false;

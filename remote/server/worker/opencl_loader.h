@@ -11,8 +11,8 @@ namespace cleave::remote::server {
 // The loader itself. Null: `problem` says why. To be called once; the table is never destroyed.
 const Table* load_opencl(const std::string& library, std::string& problem);
 
-// Puts the splitter on top, with the settings of this process and what the client is granted. To be called once; the table is never
-// destroyed.
+// Puts the splitter on top, with the settings of this process and what the client is granted. To be called once; the table is
+// never destroyed.
 const Table& split_launches(const Table& loader, const std::string& library, const Grant& grant);
 
 }  // namespace cleave::remote::server

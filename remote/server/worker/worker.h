@@ -1,5 +1,6 @@
 // A worker: a process that serves one client. From its supervisor, to which standard input leads, it gets the options, loads
-// the driver, gets a connection, and exits when the client disconnects. The exit frees all that the client had, whatever state that is in.
+// the driver, gets a connection, and exits when the client disconnects. The exit frees all that the client had, whatever
+// state that is in.
 #pragma once
 
 namespace cleave::remote::server {

@@ -1,4 +1,5 @@
-// Runs this command, and programs that are examined, in child processes, which may crash or hang without harm: `cleave doctor` loads drivers only there.
+// Runs this command, and programs that are examined, in child processes, which may crash or hang without harm: `cleave
+// doctor` loads drivers only there.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
-// The energy that NVIDIA's GPUs have used, by the driver's management library (NVML, libnvidia-ml.so.1), which is loaded if it is there.
+// The energy that NVIDIA's GPUs have used, by the driver's management library (NVML, libnvidia-ml.so.1), which is loaded if
+// it is there.
 //
 // Source: NVIDIA's NVML API reference, nvmlDeviceGetTotalEnergyConsumption: since the driver was loaded, from Volta on.
 //

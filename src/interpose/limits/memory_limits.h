@@ -7,8 +7,8 @@
 //
 // With a tenant, or with a registry, bookings are written to the device's ledger too (limits/memory_ledger.h).
 //
-// Without a limit and without a tenant nothing is counted: active() is one load, and with a settings file a look at the clock. Objects
-// that were created before there was one are not counted.
+// Without a limit and without a tenant nothing is counted: active() is one load, and with a settings file a look at the
+// clock. Objects that were created before there was one are not counted.
 //
 // Thread-safe. The mutex is a leaf: destroyed() is called by the driver, from any of its threads. Nothing throws, and a pending
 // cancellation of the program's thread takes effect later.
@@ -59,7 +59,8 @@ class MemoryLimits {
     std::atomic<bool> is_released{false};
   };
 
-  // Null, with nothing changed, if the limit does not allow for it. On `device`, or if that is null on all devices of the context.
+  // Null, with nothing changed, if the limit does not allow for it. On `device`, or if that is null on all devices of the
+  // context.
   [[nodiscard]] std::unique_ptr<Booking> book(cl_context context, cl_device_id device,
                                               std::uint64_t bytes) noexcept;
   // The driver says that the object takes so many. False: that is beyond the limit, and the booking is what it was.
@@ -76,8 +77,8 @@ class MemoryLimits {
   void releasing(cl_mem object) noexcept;
   void freeing(const void* svm) noexcept;
 
-  // What a command is to free is taken out before it is enqueued, since the driver may give the addresses away again as soon as it
-  // has ended; and put back if the command is refused.
+  // What a command is to free is taken out before it is enqueued, since the driver may give the addresses away again as soon
+  // as it has ended; and put back if the command is refused.
   struct Taken {
     const void* svm = nullptr;
     std::unique_ptr<Booking> booking;

@@ -1,5 +1,6 @@
-// As many slices as keep the pressure on the host's processors below a target, and no more than cost a share of the launch's time: the
-// restraint (neighbours/restraint.h) says how much of what the policy `budget` would do. Without restraint launches are unsplit.
+// As many slices as keep the pressure on the host's processors below a target, and no more than cost a share of the launch's
+// time: the restraint (neighbours/restraint.h) says how much of what the policy `budget` would do. Without restraint launches
+// are unsplit.
 
 #include <algorithm>
 
@@ -23,7 +24,8 @@ class PressurePolicy final : public MeasuredPolicy {
                                  [&] { return launch_name(launch.kernel(), launch.range()); });
   }
 
-  // Trials show what the budget pays for. They are made once there is a reason to split; until then unsplit launches are measured.
+  // Trials show what the budget pays for. They are made once there is a reason to split; until then unsplit launches are
+  // measured.
   plan::Decision follow(LaunchQuery& launch, const learn::SliceAdvice& advice, learn::Key) const override {
     const unsigned restraint = launch.restraint();
     if (neighbours::slices_at(restraint, SIZE_MAX) < 2)

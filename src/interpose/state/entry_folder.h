@@ -1,7 +1,7 @@
 // A folder of small text files ("entries") that processes share, for results that can be learnt again. Best effort: what
 // cannot be written is not kept. What is read is what a process of this user once wrote under that name: an entry that is
-// damaged, another user's, or writable by others is as if there were none. Nothing in a folder of another user, or one that others
-// may write to, is read or written.
+// damaged, another user's, or writable by others is as if there were none. Nothing in a folder of another user, or one that
+// others may write to, is read or written.
 //
 // The folder is bounded: where there are too many entries, or they are too large together, those that were not used for
 // longest are removed.

@@ -47,8 +47,8 @@ namespace cleave::interpose {
 // While other processes share the device, launches are cut into slices of about so long at least.
 inline constexpr base::Nanoseconds kTurnSlice{62'500};
 
-// How a launch is held back. A command is as many slices as take about `command`, and `in_flight` of them are on the device, or as many
-// as take `window` together.
+// How a launch is held back. A command is as many slices as take about `command`, and `in_flight` of them are on the device,
+// or as many as take `window` together.
 struct Pace {
   base::Nanoseconds command;
   std::size_t in_flight;
@@ -70,8 +70,8 @@ struct TurnCommand {
 
 class DeviceTurn {
  public:
-  // `durations` learns what commands take. Weight and cap are those of `live`. `trace` may be null. `name`: the device's. `address`: for OutsiderWatch. Everything
-  // must outlive this.
+  // `durations` learns what commands take. Weight and cap are those of `live`. `trace` may be null. `name`: the device's.
+  // `address`: for OutsiderWatch. Everything must outlive this.
   DeviceTurn(const Table& next, base::Clock& clock, learn::CostTable& durations, limits::LiveLimits& live,
              const turns::Options& options, Tracer* trace, std::string name, std::string address);
   DeviceTurn(const DeviceTurn&) = delete;

@@ -1,5 +1,5 @@
-// Launches in every way that a program may: waited for at once, by an event, or not before the next one; whole and such that can be
-// cut; on two queues; short and long. Checks what they did, and says "right".
+// Launches in every way that a program may: waited for at once, by an event, or not before the next one; whole and such that
+// can be cut; on two queues; short and long. Checks what they did, and says "right".
 //
 //   turn_taker ROUNDS           one round after another
 //   turn_taker ROUNDS paired    a line is read before each round, and one is written after it

@@ -40,7 +40,8 @@ class TurnTest : public testing::Test, public TurnsFolder, public InterposerFixt
     }));
   }
 
-  // Lets the grace of this process end, in which it keeps the device; it begins when somebody has noticed that nothing is left to do.
+  // Lets the grace of this process end, in which it keeps the device; it begins when somebody has noticed that nothing is
+  // left to do.
   void expect_device_is_given_back() {
     EXPECT_TRUE(kit::eventually([&] {
       driver.clock().sleep_for(1s);

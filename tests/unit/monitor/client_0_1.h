@@ -1,5 +1,5 @@
-// How a client of version 0.1 reads the daemon's lines: its code as it was when the protocol was made, kept so that tests can show that it
-// understands today's daemon. Not to be changed.
+// How a client of version 0.1 reads the daemon's lines: its code as it was when the protocol was made, kept so that tests can
+// show that it understands today's daemon. Not to be changed.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Payloads in blocks: which are compressed, that all arrive as they were, and that no peer can make a reader do more than announced.
+// Payloads in blocks: which are compressed, that all arrive as they were, and that no peer can make a reader do more than
+// announced.
 #include <random>
 
 #include <gtest/gtest.h>

@@ -2,8 +2,9 @@
 //
 // Each step of a process is atomic, as it is over the shared file. Between any two steps, and in the middle of writing a step's
 // result, a process may be killed, and before any step it may be stopped for as long as one likes: the model lets time pass
-// between any two steps. Which participant is next is left open, so the results hold for every policy. Time is counted in ticks; a
-// check takes one, a lease four, a grace one. Caps may hold back all that ask. Numbers that only the policy and reports use are left out.
+// between any two steps. Which participant is next is left open, so the results hold for every policy. Time is counted in
+// ticks; a check takes one, a lease four, a grace one. Caps may hold back all that ask. Numbers that only the policy and
+// reports use are left out.
 #pragma once
 
 #include <algorithm>

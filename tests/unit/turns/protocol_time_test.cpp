@@ -1,5 +1,5 @@
-// The protocol and the scheduler together, in virtual time: participants that sleep look when they are woken, or when they have said
-// that they would, and not before. So what is lost while nobody looks shows here.
+// The protocol and the scheduler together, in virtual time: participants that sleep look when they are woken, or when they
+// have said that they would, and not before. So what is lost while nobody looks shows here.
 #include <algorithm>
 #include <random>
 #include <vector>
@@ -19,8 +19,8 @@ struct Everybody final : Liveness {
 
 class SleepingParticipants {
  public:
-  // What a participant does: `work` of device time, then nothing for `pause`; and again. Before each step it may be late by as much
-  // as `late`, as on a busy machine.
+  // What a participant does: `work` of device time, then nothing for `pause`; and again. Before each step it may be late by
+  // as much as `late`, as on a busy machine.
   struct Behaviour {
     std::uint16_t cap = 0;
     bool borrows = false;
