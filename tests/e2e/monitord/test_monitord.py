@@ -204,7 +204,6 @@ class Stopping(DaemonTest):
         """Neither the count, nor the end, its log or the files that it removes."""
         environment = {**os.environ, "LD_PRELOAD": str(OPTIONS.programs / "hung_domain.so")}
         daemon = self.started("--heartbeat", 100, "--interval", 100, env=environment)
-        self.wait_for_log(daemon, "connected to test:///default")
         client = self.client()
         client.until(r"count \d+ 1 \d+")
         lines = [client.line() for _ in range(50)]  # longer than a listing may take, by the heartbeat
@@ -213,7 +212,9 @@ class Stopping(DaemonTest):
         client.until("bye stopping")
         self.assertEqual(daemon.wait(TIMEOUT), 0)
         self.assertEqual(os.listdir(self.folder), [self.config.name], "it leaves files behind")
-        self.assertTrue(daemon.log.empty(), "nothing is said of a hypervisor that does not answer")
+        # It connects beside the listening, so either line may be the first.
+        said = [daemon.log.get() for _ in range(daemon.log.qsize())]
+        self.assertFalse([line for line in said if "connected to test:///default" not in line], said)
 
     def test_invalid_options_are_one_line_and_status_2(self):
         self.config.write_text("\nheartbeat = 'fast'\n")
