@@ -23,8 +23,9 @@ def prepare(given):
         raise role.Unavailable("its library is missing")
     def unit(kind):
         time.sleep(0.002)
-        return b"right" if not {wrong} or time.monotonic() < unit.until else b"wrong"
-    unit.until = time.monotonic() + 0.05
+        unit.done += 1
+        return b"wrong" if {wrong} and unit.done > 3 else b"right"  # three before it says that it is ready
+    unit.done = 0
     return role.Units("none", unit, right=lambda first: first == [b"right"])
 
 role.main(prepare)
