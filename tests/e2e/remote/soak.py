@@ -12,25 +12,15 @@ warm-up: a minute at least."""
 import json
 import os
 import time
-from pathlib import Path
 
 from support.options import main
-from support.processes import process_status
+from support.processes import process_status, resources_of
 from support.remote import METRICS, RemoteTest
 
 SECONDS = int(os.environ.get("CLEAVE_SOAK_SECONDS", "3600"))
 PAUSE = int(os.environ.get("CLEAVE_SOAK_PAUSE", "50"))
 SAMPLES = 120
 GROWTH = 8 << 10  # KiB that a process may have more of at the end: what allocators keep for later
-
-
-def resources_of(process):
-    status = Path(f"/proc/{process}/status").read_text()
-    return {
-        "kib": int(status.partition("VmRSS:")[2].split()[0]),
-        "threads": int(status.partition("Threads:")[2].split()[0]),
-        "descriptors": len(os.listdir(f"/proc/{process}/fd")),
-    }
 
 
 class Soak(RemoteTest):

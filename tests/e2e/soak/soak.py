@@ -10,19 +10,18 @@ there are rounds with nobody else on the device, too.
 
     PYTHONPATH=tests/e2e python3 tests/e2e/soak/soak.py --cleave build/release/bin/cleave --programs build/release/tests/e2e/soak
 
-CLEAVE_SOAK_SECONDS: how long (3600; what grows is judged from ten minutes on). CLEAVE_TEST_SEED: with which numbers. Prints a
-line for each sample."""
+CLEAVE_SOAK_SECONDS: how long (3600; what grows is judged from ten minutes on, for which the machine should do nothing else).
+CLEAVE_TEST_SEED: with which numbers. Prints a line for each sample."""
 
 import json
 import os
 import random
 import subprocess
 import time
-from pathlib import Path
 
 from support.options import main
 from support.polling import wait_until
-from support.processes import process_status, run
+from support.processes import process_status, resources_of, run
 from support.programs import LOAD_METHODS
 from support.remote import METRICS, RemoteTest
 from visitors import Visitor, program
@@ -70,15 +69,6 @@ class Rounds:
         self.process.wait()
         self.process.stdin.close()
         self.process.stdout.close()
-
-
-def resources_of(process):
-    status = Path(f"/proc/{process}/status").read_text()
-    return {
-        "kib": int(status.partition("VmRSS:")[2].split()[0]),
-        "threads": int(status.partition("Threads:")[2].split()[0]),
-        "descriptors": len(os.listdir(f"/proc/{process}/fd")),
-    }
 
 
 def median(values):
@@ -200,8 +190,9 @@ class Soak(RemoteTest):
 
     def ratios(self):
         """Of the rounds since the last time."""
-        found = {name: round(median(self.played[name].times) / median(self.played["native"].times), 3)
-                 for name in ("local", "remote")}
+        native = median(self.played["native"].times)
+        found = {name: round(median(self.played[name].times) / native, 3) for name in ("local", "remote")}
+        self.native_ms = round(1e3 * native, 3)  # how busy the machine is
         for each in self.played.values():
             each.times.clear()
         return found
@@ -213,7 +204,9 @@ class Soak(RemoteTest):
             for each in self.played.values():
                 each.play()
         taken["quiet"] = self.ratios()
-        taken |= {name: resources_of(process) for name, process in self.watched().items()}
+        taken["native"] = {"ms": self.native_ms}
+        for name, process in self.watched().items():
+            taken[name] = taken.get(name, {}) | resources_of(process)
         taken["files"] = {"registry": len(os.listdir(self.registry))}
         print(f"{time.monotonic() - begun:.0f} s: {json.dumps(taken)}", flush=True)
         return taken

@@ -61,6 +61,15 @@ def command_line(process):
         return []
 
 
+def resources_of(process):
+    status = Path(f"/proc/{process}/status").read_text()
+    return {
+        "kib": int(status.partition("VmRSS:")[2].split()[0]),
+        "threads": int(status.partition("Threads:")[2].split()[0]),
+        "descriptors": len(os.listdir(f"/proc/{process}/fd")),
+    }
+
+
 def processes_of_session(session):
     found = []
     for entry in Path("/proc").iterdir():
