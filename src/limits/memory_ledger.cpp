@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <dirent.h>
@@ -12,11 +11,11 @@
 #include <unistd.h>
 
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "base/file_descriptor.h"
 #include "base/hash.h"
+#include "base/registry_file.h"
 #include "base/scoped_thread_state.h"
 
 namespace cleave::limits {
@@ -24,8 +23,6 @@ namespace {
 
 // Who holds the lock for so long is stopped: a booking takes microseconds.
 constexpr std::int64_t kPatience = 100'000'000;
-constexpr long kLockPause = 20'000;
-constexpr int kOpenFlags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 
 struct FileHead {
   std::uint32_t magic = 0;
@@ -41,65 +38,10 @@ std::string printable_text(std::span<const char> bytes) {
   return text;
 }
 
-std::int64_t now_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
-}
+constexpr std::size_t offset_of_entry(unsigned slot) { return sizeof(FileHead) + slot * sizeof(LedgerEntry); }
 
-struct flock lock_of(short type, off_t offset) {
-  struct flock lock {};
-  lock.l_type = type;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = offset;
-  lock.l_len = 1;
-  return lock;
-}
-
-bool try_lock(int fd, short type, off_t offset) {
-  struct flock lock = lock_of(type, offset);
-  return fcntl(fd, F_OFD_SETLK, &lock) == 0;
-}
-
-// Whether another process has the byte locked. If the system cannot tell, it counts as locked.
-bool is_locked_by_another(int fd, off_t offset) {
-  struct flock found = lock_of(F_WRLCK, offset);
-  return fcntl(fd, F_OFD_GETLK, &found) != 0 || found.l_type != F_UNLCK;
-}
-
-constexpr off_t offset_of_entry(unsigned slot) {
-  return static_cast<off_t>(sizeof(FileHead) + slot * sizeof(LedgerEntry));
-}
-
-// With a smaller limit, writing would raise SIGXFSZ in the program.
-bool is_writing_allowed() {
-  rlimit limit{};
-  return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
-         limit.rlim_cur >= sizeof(FileHead) + MemoryLedger::kSlots * sizeof(LedgerEntry);
-}
-
-int open_folder_of(const std::string& folder) {
-  return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-// Writable for those who may write the folder. First without O_CREAT, which kernels refuse for others' files in a folder that
-// all may write.
-int open_ledger_file(int folder, const std::string& name) {
-  for (int attempt = 0; attempt < 10; ++attempt) {
-    if (const int fd = openat(folder, name.c_str(), O_RDWR | kOpenFlags); fd >= 0) return fd;
-    if (errno == EACCES) {  // perhaps somebody is just making it
-      const timespec pause{0, 1'000'000};
-      nanosleep(&pause, nullptr);
-      continue;
-    }
-    if (errno != ENOENT) return -1;
-    struct stat status {};
-    const mode_t shared = fstat(folder, &status) == 0 ? status.st_mode & (S_IWGRP | S_IWOTH) : 0;
-    const int fd = openat(folder, name.c_str(), O_RDWR | O_CREAT | O_EXCL | kOpenFlags, 0600);
-    if (fd >= 0) return static_cast<void>(fchmod(fd, 0600 | shared | shared << 1U)), fd;
-    if (errno != EEXIST) return -1;
-  }
-  return -1;
+bool may_write_entries() {
+  return base::may_write_up_to(sizeof(FileHead) + MemoryLedger::kSlots * sizeof(LedgerEntry));
 }
 
 std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
@@ -110,28 +52,25 @@ std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
 std::uint64_t new_ledger_nonce() {
   std::uint64_t nonce = 0;
   if (getrandom(&nonce, sizeof nonce, GRND_NONBLOCK) != sizeof nonce)
-    nonce = static_cast<std::uint64_t>(now_ns()) << 22U | static_cast<std::uint64_t>(getpid());
+    nonce = static_cast<std::uint64_t>(::time(nullptr)) << 32U | static_cast<std::uint64_t>(getpid());
   return std::max<std::uint64_t>(nonce, 1);
 }
 
 }  // namespace
 
 std::string MemoryLedger::name_for(const std::string& identity) {
-  std::array<char, 32> name{};
-  std::snprintf(name.data(), name.size(), "memory-%016llx",
-                static_cast<unsigned long long>(base::hash_of(identity + '\n' + std::to_string(kVersion))));
-  return name.data();
+  return base::registry_file_name("memory", identity, kVersion);
 }
 
 std::unique_ptr<MemoryLedger> MemoryLedger::open(const std::string& folder, const std::string& identity,
                                                  std::string_view tenant, std::string& problem,
                                                  std::string_view device) {
   const base::ScopedCancelDisable uncancelled;
-  if (mkdir(folder.c_str(), 0755) == 0) static_cast<void>(chmod(folder.c_str(), 01777));
+  base::make_registry_folder(folder);
   const std::string name = name_for(identity);
   const std::string path = folder + '/' + name;
-  const base::FileDescriptor registry(open_folder_of(folder));
-  const int fd = registry.is_open() ? open_ledger_file(registry.get(), name) : -1;
+  const base::FileDescriptor registry(base::open_registry_folder(folder));
+  const int fd = registry.is_open() ? base::open_or_create_registry_file(registry.get(), name) : -1;
   if (fd < 0) return problem = "cannot open " + path + ": " + std::strerror(errno), nullptr;
   std::unique_ptr<MemoryLedger> ledger(new MemoryLedger);
   ledger->file_.open(fd);
@@ -149,8 +88,8 @@ MemoryLedger::~MemoryLedger() {
   const base::ScopedCancelDisable uncancelled;
   if (slot_ == kSlots || !file_.is_valid()) return;
   entry_ = {};
-  if (is_writing_allowed()) static_cast<void>(write_entry());
-  try_lock(file_.get(), F_UNLCK, kSlotLocks + static_cast<off_t>(slot_));
+  if (may_write_entries()) static_cast<void>(write_entry());
+  base::unlock_bytes(file_.get(), kSlotLocks + static_cast<off_t>(slot_));
 }
 
 void MemoryLedger::forget() noexcept {
@@ -169,23 +108,22 @@ bool MemoryLedger::is_usable() noexcept {
     file_.close();  // the number may soon be that of another file
     return fail("the program has closed it");
   }
-  return is_writing_allowed() || fail("the limit on the size of files (RLIMIT_FSIZE) is too small");
+  return may_write_entries() || fail("the limit on the size of files (RLIMIT_FSIZE) is too small");
 }
 
 bool MemoryLedger::claim_slot(std::string_view device) noexcept {
   struct stat status {};
   if (fstat(file_.get(), &status) != 0 || !S_ISREG(status.st_mode)) return fail("it is not a plain file");
   FileHead head;
-  const ssize_t got = pread(file_.get(), &head, sizeof head, 0);
-  if (got < 0) return fail("it cannot be read");
-  if (got == 0 || (head.magic == 0 && head.version == 0)) {
+  if (!base::read_at(file_.get(), &head, sizeof head, 0)) return fail("it cannot be read");
+  if (head.magic == 0 && head.version == 0) {
     head = {kMagic, kVersion, 0, {}};
     std::copy_n(device.begin(), std::min(device.size(), head.device.size()), head.device.begin());
-    if (pwrite(file_.get(), &head, sizeof head, 0) != sizeof head) return fail("it cannot be written");
+    if (!base::write_at(file_.get(), &head, sizeof head, 0)) return fail("it cannot be written");
   }
   if (head.magic != kMagic || head.version != kVersion) return fail("it holds something else; delete it");
   for (unsigned slot = 0; slot < kSlots; ++slot) {
-    if (!try_lock(file_.get(), F_WRLCK, kSlotLocks + static_cast<off_t>(slot))) continue;
+    if (!base::try_lock_byte(file_.get(), kSlotLocks + static_cast<off_t>(slot))) continue;
     slot_ = slot;
     return write_entry() || fail("it cannot be written");
   }
@@ -193,28 +131,20 @@ bool MemoryLedger::claim_slot(std::string_view device) noexcept {
 }
 
 bool MemoryLedger::write_entry() noexcept {
-  return pwrite(file_.get(), &entry_, sizeof entry_, offset_of_entry(slot_)) == sizeof entry_;
+  return base::write_at(file_.get(), &entry_, sizeof entry_, offset_of_entry(slot_));
 }
 
-bool MemoryLedger::lock() noexcept {
-  const std::int64_t until = now_ns() + kPatience;
-  for (long pause = kLockPause;; pause = std::min(2 * pause, 1'000'000L)) {
-    if (try_lock(file_.get(), F_WRLCK, kLock)) return true;
-    if ((errno != EAGAIN && errno != EACCES) || now_ns() > until) return false;
-    const timespec time{0, pause};
-    nanosleep(&time, nullptr);
-  }
-}
+bool MemoryLedger::lock() noexcept { return base::lock_byte(file_.get(), kLock, kPatience); }
 
-void MemoryLedger::unlock() noexcept { try_lock(file_.get(), F_UNLCK, kLock); }
+void MemoryLedger::unlock() noexcept { base::unlock_bytes(file_.get(), kLock); }
 
 bool MemoryLedger::is_alive(unsigned slot) const noexcept {
-  return slot == slot_ || is_locked_by_another(file_.get(), kSlotLocks + static_cast<off_t>(slot));
+  return slot == slot_ || base::is_byte_locked(file_.get(), F_WRLCK, kSlotLocks + static_cast<off_t>(slot));
 }
 
 bool MemoryLedger::read_entries(std::size_t& entries) noexcept {
   ssize_t got = 0;
-  do got = pread(file_.get(), all_.data(), sizeof all_, offset_of_entry(0));
+  do got = pread(file_.get(), all_.data(), sizeof all_, static_cast<off_t>(offset_of_entry(0)));
   while (got < 0 && errno == EINTR);
   if (got < 0) return false;
   entries = static_cast<std::size_t>(got) / sizeof(LedgerEntry);
@@ -274,7 +204,8 @@ void MemoryLedger::release(std::uint64_t bytes) noexcept {
 namespace {
 
 void read_one(int folder, const std::string& name, std::vector<LedgerReport>& reports) {
-  const base::FileDescriptor file(openat(folder, name.c_str(), O_RDONLY | kOpenFlags));
+  const base::FileDescriptor file(
+      openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};
   FileHead head;
   if (!file.is_open() || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
@@ -283,9 +214,11 @@ void read_one(int folder, const std::string& name, std::vector<LedgerReport>& re
     return;
   for (unsigned slot = 0; slot < MemoryLedger::kSlots; ++slot) {
     LedgerEntry entry;
-    if (pread(file.get(), &entry, sizeof entry, offset_of_entry(slot)) != sizeof entry) break;
-    struct flock lock = lock_of(F_RDLCK, MemoryLedger::kSlotLocks + static_cast<off_t>(slot));
-    const bool alive = fcntl(file.get(), F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+    if (pread(file.get(), &entry, sizeof entry, static_cast<off_t>(offset_of_entry(slot))) != sizeof entry)
+      break;
+    // A descriptor for reading can only ask for a lock of readers.
+    const bool alive =
+        base::is_byte_locked(file.get(), F_RDLCK, MemoryLedger::kSlotLocks + static_cast<off_t>(slot));
     if (entry.nonce == 0 || !alive) continue;
     reports.push_back({printable_text(name), printable_text(head.device), printable_text(entry.tenant),
                        entry.pid, entry.bytes, entry.peak, entry.limit});
@@ -297,7 +230,7 @@ void read_one(int folder, const std::string& name, std::vector<LedgerReport>& re
 std::vector<LedgerReport> read_ledgers(const std::string& folder) {
   constexpr std::size_t kMostLedgers = 256;
   std::vector<LedgerReport> reports;
-  const base::FileDescriptor registry(open_folder_of(folder));
+  const base::FileDescriptor registry(base::open_registry_folder(folder));
   const int again = registry.is_open() ? openat(registry.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
   const auto done = [](DIR* list) { closedir(list); };
   const std::unique_ptr<DIR, decltype(done)> list(again >= 0 ? fdopendir(again) : nullptr, done);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
@@ -11,12 +10,11 @@
 
 #include <linux/futex.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "base/file_descriptor.h"
-#include "base/hash.h"
+#include "base/registry_file.h"
 
 namespace cleave::turns {
 namespace {
@@ -25,79 +23,10 @@ constexpr std::uint32_t kLockCount = 1 << 10;
 
 // Who holds the lock for so long is stopped: a step takes microseconds.
 constexpr Ns kLongestStep = 100'000'000;
-constexpr Ns kLockPause = 20'000;
 
-struct flock byte_lock(short type, off_t offset) {
-  struct flock lock {};
-  lock.l_type = type;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = offset;
-  lock.l_len = 1;
-  return lock;
-}
-
-bool set_lock(int fd, short type, off_t offset) {
-  struct flock lock = byte_lock(type, offset);
-  return fcntl(fd, F_OFD_SETLK, &lock) == 0;
-}
-
-// As much of `size` bytes as the file has; the rest is zero.
-bool read_at(int fd, void* to, std::size_t size, std::size_t offset) {
-  std::memset(to, 0, size);
-  ssize_t got = 0;
-  do got = pread(fd, to, size, static_cast<off_t>(offset));
-  while (got < 0 && errno == EINTR);
-  return got >= 0;
-}
-
-bool write_at(int fd, const void* from, std::size_t size, std::size_t offset) {
-  ssize_t put = 0;
-  do put = pwrite(fd, from, size, static_cast<off_t>(offset));
-  while (put < 0 && errno == EINTR);
-  return put == static_cast<ssize_t>(size);
-}
-
-// With a smaller limit, writing would raise SIGXFSZ in the program.
-bool may_write() {
-  rlimit limit{};
-  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= SharedFile::kSize;
-}
+bool may_write() { return base::may_write_up_to(SharedFile::kSize); }
 
 constexpr std::size_t offset_of(std::uint32_t slot) { return sizeof(Header) + slot * sizeof(Participant); }
-
-void pause_for(Ns time) {
-  const timespec pause{0, static_cast<long>(time)};
-  nanosleep(&pause, nullptr);
-}
-
-// Writable for those who may write the folder.
-mode_t mode_in(int folder) {
-  struct stat status {};
-  if (fstat(folder, &status) != 0) return 0600;
-  return 0600 | ((status.st_mode & S_IWGRP) != 0 ? 0060 : 0) | ((status.st_mode & S_IWOTH) != 0 ? 0006 : 0);
-}
-
-// -1, with errno, if there can be none.
-int open_or_create(int folder, const std::string& name) {
-  constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-  for (int attempt = 0; attempt < 10; ++attempt) {
-    // First without O_CREAT, which kernels refuse for others' files in a folder that all may write.
-    if (const int fd = openat(folder, name.c_str(), kFlags); fd >= 0) return fd;
-    if (errno == EACCES) {  // perhaps somebody is just making it
-      pause_for(1'000'000);
-      continue;
-    }
-    if (errno != ENOENT) return -1;
-    const int fd = openat(folder, name.c_str(), kFlags | O_CREAT | O_EXCL, 0600);
-    if (fd >= 0) return static_cast<void>(fchmod(fd, mode_in(folder))), fd;
-    if (errno != EEXIST) return -1;
-  }
-  return -1;
-}
-
-int open_registry(const std::string& folder) {
-  return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
 
 }  // namespace
 
@@ -108,11 +37,7 @@ Ns monotonic_now() {
 }
 
 std::string SharedFile::name_for(const std::string& identity) {
-  std::array<char, 32> name{};
-  std::snprintf(
-      name.data(), name.size(), "turns-%016llx",
-      static_cast<unsigned long long>(base::hash_of(identity + '\n' + std::to_string(kFileVersion))));
-  return name.data();
+  return base::registry_file_name("turns", identity, kFileVersion);
 }
 
 std::shared_ptr<SharedFile> SharedFile::adopt(int fd, const std::string& path, std::string& problem) {
@@ -130,17 +55,17 @@ std::shared_ptr<SharedFile> SharedFile::adopt(int fd, const std::string& path, s
 
 std::shared_ptr<SharedFile> SharedFile::open(const std::string& folder, const std::string& identity,
                                              std::string& problem) {
-  if (mkdir(folder.c_str(), 0755) == 0) static_cast<void>(chmod(folder.c_str(), 01777));
-  const base::FileDescriptor registry(open_registry(folder));
+  base::make_registry_folder(folder);
+  const base::FileDescriptor registry(base::open_registry_folder(folder));
   const std::string name = name_for(identity);
-  return adopt(registry.is_open() ? open_or_create(registry.get(), name) : -1, folder + '/' + name, problem);
+  return adopt(registry.is_open() ? base::open_or_create_registry_file(registry.get(), name) : -1,
+               folder + '/' + name, problem);
 }
 
 std::shared_ptr<SharedFile> SharedFile::open_file(const std::string& folder, const std::string& name,
                                                   std::string& problem) {
-  const base::FileDescriptor registry(open_registry(folder));
-  constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-  return adopt(registry.is_open() ? openat(registry.get(), name.c_str(), kFlags) : -1, folder + '/' + name,
+  const base::FileDescriptor registry(base::open_registry_folder(folder));
+  return adopt(registry.is_open() ? base::open_registry_file(registry.get(), name) : -1, folder + '/' + name,
                problem);
 }
 
@@ -169,7 +94,7 @@ bool SharedFile::map() {
   struct stat status {};
   if (fstat(file_.get(), &status) != 0 || !S_ISREG(status.st_mode)) return fail("not a plain file");
   Header header;
-  if (!read_at(file_.get(), &header, sizeof header, 0)) return fail("it cannot be read");
+  if (!base::read_at(file_.get(), &header, sizeof header, 0)) return fail("it cannot be read");
   const bool is_ours = header.magic == kFileMagic || header.magic == 0;
   if (is_ours && status.st_size < static_cast<off_t>(kSize) && !fill()) return fail("no room for it");
   void* const mapping = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
@@ -180,47 +105,35 @@ bool SharedFile::map() {
 
 std::uint32_t SharedFile::claim_slot() {
   for (std::uint32_t slot = 0; slot < kMaxParticipants; ++slot) {
-    if (set_lock(file_.get(), F_WRLCK, kSlotLocks + static_cast<off_t>(slot))) return own_slot_ = slot;
+    if (base::try_lock_byte(file_.get(), kSlotLocks + static_cast<off_t>(slot))) return own_slot_ = slot;
   }
   return kNobody;
 }
 
 void SharedFile::release_slot() const {
-  if (file_.is_valid()) set_lock(file_.get(), F_UNLCK, kSlotLocks + static_cast<off_t>(own_slot_));
+  if (file_.is_valid()) base::unlock_bytes(file_.get(), kSlotLocks + static_cast<off_t>(own_slot_));
 }
 
 bool SharedFile::is_alive(std::uint32_t slot) const {
   if (slot == own_slot_) return true;
-  struct flock found = byte_lock(F_WRLCK, kSlotLocks + static_cast<off_t>(slot));
   // If the system cannot tell, it counts as alive; its lease ends it all the same.
-  return fcntl(file_.get(), F_OFD_GETLK, &found) != 0 || found.l_type != F_UNLCK;
+  return base::is_byte_locked(file_.get(), F_WRLCK, kSlotLocks + static_cast<off_t>(slot));
 }
 
-// Waits with short sleeps: a step takes microseconds, and a lock that could be waited for has no time-out.
 bool SharedFile::lock(std::uint32_t number) const {
-  const off_t offset = kLocks + static_cast<off_t>(number % kLockCount);
-  const Ns until = monotonic_now() + kLongestStep;
-  for (Ns pause = kLockPause;; pause = std::min<Ns>(2 * pause, 1'000'000)) {
-    if (set_lock(file_.get(), F_WRLCK, offset)) return true;
-    if (errno != EAGAIN && errno != EACCES) return false;
-    if (monotonic_now() > until) return errno = EAGAIN, false;
-    pause_for(pause);
-  }
+  return base::lock_byte(file_.get(), kLocks + static_cast<off_t>(number % kLockCount), kLongestStep);
 }
 
-void SharedFile::unlock() const {
-  struct flock all = byte_lock(F_UNLCK, kLocks);
-  all.l_len = kLockCount;
-  fcntl(file_.get(), F_OFD_SETLK, &all);
-}
+void SharedFile::unlock() const { base::unlock_bytes(file_.get(), kLocks, kLockCount); }
 
 bool SharedFile::read_state(State& state, Ns now) const {
-  if (!read_at(file_.get(), &state.header, sizeof state.header, 0)) return false;
+  if (!base::read_at(file_.get(), &state.header, sizeof state.header, 0)) return false;
   const std::uint32_t slots = std::min<std::uint32_t>(state.header.slots, kMaxParticipants);
-  if (!read_at(file_.get(), state.participants.data(), slots * sizeof(Participant), offset_of(0)))
+  if (!base::read_at(file_.get(), state.participants.data(), slots * sizeof(Participant), offset_of(0)))
     return false;
   const std::uint32_t tenants = std::min<std::uint32_t>(state.header.tenants, kMaxTenants);
-  if (tenants != 0 && !read_at(file_.get(), state.totals.data(), tenants * sizeof(TenantTotals), kTotals))
+  if (tenants != 0 &&
+      !base::read_at(file_.get(), state.totals.data(), tenants * sizeof(TenantTotals), kTotals))
     return false;
   sanitize(state.view(), now);
   return true;
@@ -236,8 +149,8 @@ bool SharedFile::pass_broken_lock() {
   const std::uint32_t next = before_.header.lock + 1;
   if (!lock(next)) return errno == EAGAIN || fail("it cannot be locked");
   Header now_there;
-  if (read_at(file_.get(), &now_there, sizeof now_there, 0) && now_there.lock + 1 == next) {
-    write_at(file_.get(), &next, sizeof next, offsetof(Header, lock));
+  if (base::read_at(file_.get(), &now_there, sizeof now_there, 0) && now_there.lock + 1 == next) {
+    base::write_at(file_.get(), &next, sizeof next, offsetof(Header, lock));
   }
   unlock();
   return true;
@@ -252,7 +165,7 @@ bool SharedFile::begin_update() {
     }
     if (!may_write()) return fail("the limit on the size of files (RLIMIT_FSIZE) is too small");
     Header first;
-    if (!read_at(file_.get(), &first, sizeof first, 0)) return fail("it cannot be read");
+    if (!base::read_at(file_.get(), &first, sizeof first, 0)) return fail("it cannot be read");
     before_.header.lock = first.lock;
     if (!lock(first.lock)) {
       if (errno != EAGAIN) return fail("it cannot be locked");
@@ -282,15 +195,16 @@ bool SharedFile::commit() {
   const std::uint32_t slots = std::max(before_.header.slots, after_.header.slots);
   for (std::uint32_t slot = 0; slot < slots; ++slot) {
     if (after_.participants[slot] == before_.participants[slot]) continue;
-    written &= write_at(file_.get(), &after_.participants[slot], sizeof(Participant), offset_of(slot));
+    written &= base::write_at(file_.get(), &after_.participants[slot], sizeof(Participant), offset_of(slot));
   }
   for (std::uint32_t i = 0; i < after_.header.tenants; ++i) {
     if (i < before_.header.tenants && after_.totals[i] == before_.totals[i]) continue;
-    written &=
-        write_at(file_.get(), &after_.totals[i], sizeof(TenantTotals), kTotals + i * sizeof(TenantTotals));
+    written &= base::write_at(file_.get(), &after_.totals[i], sizeof(TenantTotals),
+                              kTotals + i * sizeof(TenantTotals));
   }
   // Last: it says who holds the device.
-  if (after_.header != before_.header) written &= write_at(file_.get(), &after_.header, sizeof(Header), 0);
+  if (after_.header != before_.header)
+    written &= base::write_at(file_.get(), &after_.header, sizeof(Header), 0);
   unlock();
   if (!written) return fail("it cannot be written");
   for (std::uint32_t slot = 0; slot < slots; ++slot) {
@@ -302,7 +216,7 @@ bool SharedFile::commit() {
 }
 
 void SharedFile::show_life(Ns now) const {
-  if (file_.is_valid() && may_write()) write_at(file_.get(), &now, sizeof now, offsetof(Header, pulse));
+  if (file_.is_valid() && may_write()) base::write_at(file_.get(), &now, sizeof now, offsetof(Header, pulse));
 }
 
 void SharedFile::wake(std::size_t offset) const {

@@ -1,0 +1,43 @@
+// Files in the registry's folder that the processes on a device share: opening them, the locks on their bytes, and reading and
+// writing at a place. Their content is the owner's (turns/shared_file.h, limits/memory_ledger.h).
+//
+// Locks are those of the open file description (F_OFD_SETLK): the kernel releases them when the last descriptor of it is closed,
+// at the latest with the process. Thread-safe. Errors are in errno.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <sys/types.h>
+
+namespace cleave::base {
+
+// `kind`-HASH, of the device's identity, which must be the same text in every process, and of the file's version.
+std::string registry_file_name(const char* kind, const std::string& identity, std::uint32_t version);
+
+// A descriptor of the registry's folder, or -1. `make_registry_folder` makes it for all users if it does not exist.
+void make_registry_folder(const std::string& folder);
+int open_registry_folder(const std::string& folder);
+
+// A descriptor of the file in that folder, for reading and writing; -1 if there can be none. The second makes the file if it does
+// not exist, writable for those who may write the folder.
+int open_registry_file(int folder, const std::string& name);
+int open_or_create_registry_file(int folder, const std::string& name);
+
+// False at once, with EAGAIN or EACCES, if another process has the byte locked.
+bool try_lock_byte(int fd, off_t offset);
+// Waits with short sleeps, since a lock that could be waited for has no time-out. EAGAIN: it was locked for all of `patience`.
+bool lock_byte(int fd, off_t offset, std::int64_t patience_ns);
+void unlock_bytes(int fd, off_t offset, off_t count = 1);
+// Whether another process has the byte locked so that `type` could not be had. If the system cannot tell, it counts as locked.
+bool is_byte_locked(int fd, short type, off_t offset);
+
+// As much of `size` bytes as the file has; the rest is zero.
+bool read_at(int fd, void* to, std::size_t size, std::size_t offset);
+bool write_at(int fd, const void* from, std::size_t size, std::size_t offset);
+
+// Whether a file may be so long: with a smaller limit (RLIMIT_FSIZE), writing would raise SIGXFSZ in the program.
+bool may_write_up_to(std::size_t size);
+
+}  // namespace cleave::base
