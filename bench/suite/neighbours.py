@@ -139,8 +139,6 @@ def measure_sweep(bench, neighbours):
     beside = plural(neighbours)
     alone, unsplit = found[WITHOUT_JOB][0], found[UNSPLIT]
     bench.add("fig2", f"Fig. 2: {beside}, with the job to without", unsplit[0], alone, neighbours=neighbours)
-    for job in (UNSPLIT, *GROUPS):
-        add_point(bench, neighbours, found, job, "fixed", "unsplit" if job == UNSPLIT else f"in {job} groups")
     gains, losses = {}, {}
     for groups in GROUPS:
         gains[groups] = bench.add("fig4", f"Fig. 4: {beside}, job in {groups} groups to unsplit", found[groups][0], unsplit[0],
@@ -203,9 +201,12 @@ def compare_with_fixed(found, neighbours, policy):
 
 
 def measure_policies(bench, neighbours, table):
-    """The points of the policies. `pressure` is left out where there is no monitor that says one."""
+    """The points of the fixed numbers and of the policies, in the same turns. `pressure` is left out where there is no monitor that
+    says one."""
     jobs = {"alpha": table, BUDGET: BUDGET} | ({"pressure": bench.pressure} if bench.monitor else {})
-    found = bench.in_turn(neighbours, (WITHOUT_JOB, UNSPLIT, *jobs.values()))
+    found = bench.in_turn(neighbours, (WITHOUT_JOB, UNSPLIT, *GROUPS, *jobs.values()))
+    for job in (UNSPLIT, *GROUPS):
+        add_point(bench, neighbours, found, job, "fixed", "unsplit" if job == UNSPLIT else f"in {job} groups")
     for policy, job in jobs.items():
         add_point(bench, neighbours, found, job, policy, f"by α {table}" if job == table else f"by {job}")
         compare_with_fixed(bench.results, neighbours, policy)
