@@ -82,6 +82,8 @@ void log_addresses(const Daemon& daemon) {
 }
 
 int run(const Options& options) {
+  // libvirt writes to its connections with write(2), from threads of ours as well: one that breaks meanwhile would end us.
+  std::signal(SIGPIPE, SIG_IGN);
   DaemonSockets sockets = open_sockets(options);
   raise_open_file_limit(options.max_clients);
   asio::io_context context(1);

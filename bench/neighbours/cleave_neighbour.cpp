@@ -6,6 +6,7 @@
 // of a host share. Ends with status 1 if a sample of the result is wrong.
 #include <algorithm>
 #include <atomic>
+#include <barrier>
 #include <chrono>
 #include <cstdio>
 #include <stdexcept>
@@ -37,36 +38,65 @@ void multiply_row(const Matrix& a, const Matrix& b, Matrix& c, std::size_t n, st
   }
 }
 
-void multiply(const Matrix& a, const Matrix& b, Matrix& c, std::size_t n, unsigned threads) {
-  std::atomic<std::size_t> next{0};
-  std::vector<std::jthread> all;
-  for (unsigned i = 0; i < threads; ++i) {
-    all.emplace_back([&] {
-      for (std::size_t row = next++; row < n; row = next++) multiply_row(a, b, c, n, row);
-    });
+// The same threads for all products, as a virtual machine's processors are: what they lack the processor can be followed in
+// /proc/PID/task.
+class Multiplier {
+ public:
+  Multiplier(std::size_t n, unsigned threads)
+      : n_(n), a_(make_matrix(n, 5)), b_(make_matrix(n, 7)), c_(n * n), meeting_(threads + 1) {
+    for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
   }
-}
+  Multiplier(const Multiplier&) = delete;
+  Multiplier& operator=(const Multiplier&) = delete;
+  ~Multiplier() {
+    ending_ = true;
+    meeting_.arrive_and_wait();
+  }
 
-bool sample_is_right(const Matrix& a, const Matrix& b, const Matrix& c, std::size_t n) {
-  for (std::size_t row = 0; row < n; row += 7) {
-    const std::size_t column = row * 31 % n;
-    double sum = 0;
-    for (std::size_t k = 0; k < n; ++k) sum += a[row * n + k] * b[k * n + column];
-    if (c[row * n + column] != sum) return false;
+  void multiply() {
+    next_ = 0;
+    meeting_.arrive_and_wait();
+    meeting_.arrive_and_wait();
   }
-  return true;
-}
+
+  [[nodiscard]] bool sample_is_right() const {
+    for (std::size_t row = 0; row < n_; row += 7) {
+      const std::size_t column = row * 31 % n_;
+      double sum = 0;
+      for (std::size_t k = 0; k < n_; ++k) sum += a_[row * n_ + k] * b_[k * n_ + column];
+      if (c_[row * n_ + column] != sum) return false;
+    }
+    return true;
+  }
+
+ private:
+  void work() {
+    for (;;) {
+      meeting_.arrive_and_wait();
+      if (ending_) return;
+      for (std::size_t row = next_++; row < n_; row = next_++) multiply_row(a_, b_, c_, n_, row);
+      meeting_.arrive_and_wait();
+    }
+  }
+
+  const std::size_t n_;
+  const Matrix a_;
+  const Matrix b_;
+  Matrix c_;
+  std::atomic<std::size_t> next_{0};
+  bool ending_ = false;  // written before a meeting, read after it
+  std::barrier<> meeting_;
+  std::vector<std::jthread> threads_;  // the last member: they use the others
+};
 
 int run(std::size_t n, unsigned threads) {
-  const Matrix a = make_matrix(n, 5);
-  const Matrix b = make_matrix(n, 7);
-  Matrix c(n * n);
+  Multiplier multiplier(n, threads);
   for (;;) {
     const double begin = now();
-    multiply(a, b, c, n, threads);
+    multiplier.multiply();
     std::printf("%.6f %.6f\n", begin, now());
     std::fflush(stdout);
-    if (!sample_is_right(a, b, c, n)) return 1;
+    if (!multiplier.sample_is_right()) return 1;
   }
 }
 

@@ -12,9 +12,9 @@ import sys
 import time
 
 import isolation
+import pressure_monitor
 import programs
 import tune
-from pressure_monitor import PressureMonitor
 from results import Results, Row, Unmeasured, machine, median, ratio, spread
 
 GROUPS = (2, 4, 10, 20)
@@ -40,7 +40,7 @@ class Bench:
         self.work = [work, *programs.target(given), *(["--small"] if given.quick else [])]
         self.isolation = isolation.prepare(given.isolation, self.cores)
         self.pressure = f"pressure:{given.pressure:g}"
-        self.monitor = None  # cleave-monitord, while the policies are measured
+        self.monitor = None  # while the policies are measured
         words = machine(probe["device"], programs.library())
         self.results = Results("neighbours", words | {"isolation": self.isolation.name, "shared cores": len(self.cores),
                                                       "neighbours": f"{self.size}×{self.size}", "window": f"{self.window:g} s",
@@ -71,6 +71,8 @@ class Bench:
         try:
             for i in range(neighbours):
                 processes.append(self.isolation.start(f"neighbour-{i}", "cleave_neighbour", self.size, THREADS))
+            if self.monitor:
+                self.monitor.follow(processes)
             took, share, window = None, None, None
             if job == WITHOUT_JOB:
                 begin = time.monotonic() + 0.2
@@ -137,8 +139,6 @@ def measure_sweep(bench, neighbours):
     beside = plural(neighbours)
     alone, unsplit = found[WITHOUT_JOB][0], found[UNSPLIT]
     bench.add("fig2", f"Fig. 2: {beside}, with the job to without", unsplit[0], alone, neighbours=neighbours)
-    for job in (UNSPLIT, *GROUPS):
-        add_point(bench, neighbours, found, job, "fixed", "unsplit" if job == UNSPLIT else f"in {job} groups")
     gains, losses = {}, {}
     for groups in GROUPS:
         gains[groups] = bench.add("fig4", f"Fig. 4: {beside}, job in {groups} groups to unsplit", found[groups][0], unsplit[0],
@@ -181,24 +181,43 @@ def add_point(bench, neighbours, found, job, policy, words):
     bench.add("loss job", f"losses: the job {words} beside {beside}, to unsplit", found[job][1], found[UNSPLIT][1], **more)
 
 
+def points(found, neighbours, policy):
+    """Of so many neighbours: (the job's row, the neighbours' row), as add_point() made them."""
+    return [(job, row) for job, row in zip(found.of("loss job"), found.of("loss neighbours"))
+            if job.neighbours == neighbours and job.policy == policy]
+
+
+def compare_with_fixed(found, neighbours, policy):
+    """Whether the policy's point is on or below the curve of the fixed numbers: the neighbours' time to that with the fixed number
+    that serves them best of those that cost the job no more; of none, with the one that costs it least."""
+    fixed = points(found, neighbours, "fixed")
+    for job, row in points(found, neighbours, policy):
+        cheap = [each for each in fixed if each[0].value <= job.value] or [min(fixed, key=lambda each: each[0].value)]
+        best = min((each[1] for each in cheap), key=lambda each: each.value)
+        value, noise = row.value / best.value, (row.spread + best.spread) / best.value
+        note = "on or below" if value <= 1 else "above" if value > 1 + noise else "above, within the spread"
+        found.add(Row("to fixed", f"losses: {plural(neighbours)}, the job by {policy}, to the curve of fixed numbers", value,
+                      baseline=best.baseline * best.value, spread=noise, neighbours=neighbours, policy=policy, note=note))
+
+
 def measure_policies(bench, neighbours, table):
-    """The points of the policies. `pressure` is left out where there is no monitor that says one."""
+    """The points of the fixed numbers and of the policies, in the same turns. `pressure` is left out where there is no monitor that
+    says one."""
     jobs = {"alpha": table, BUDGET: BUDGET} | ({"pressure": bench.pressure} if bench.monitor else {})
-    found = bench.in_turn(neighbours, (WITHOUT_JOB, UNSPLIT, *jobs.values()))
+    found = bench.in_turn(neighbours, (WITHOUT_JOB, UNSPLIT, *GROUPS, *jobs.values()))
+    for job in (UNSPLIT, *GROUPS):
+        add_point(bench, neighbours, found, job, "fixed", "unsplit" if job == UNSPLIT else f"in {job} groups")
     for policy, job in jobs.items():
         add_point(bench, neighbours, found, job, policy, f"by α {table}" if job == table else f"by {job}")
+        compare_with_fixed(bench.results, neighbours, policy)
 
 
 def start_monitor(bench):
     try:
-        monitor = PressureMonitor(bench.isolation)
+        monitor = pressure_monitor.start(bench.isolation)
     except Unmeasured as why:
         return print(f"  pressure: left out: {why}", file=sys.stderr)
-    try:
-        monitor.wait()
-    except Unmeasured as why:
-        monitor.close()
-        return print(f"  pressure: left out: {why}", file=sys.stderr)
+    bench.results.machine["pressure"] = monitor.words
     return monitor
 
 

@@ -110,10 +110,23 @@ void Neighbours::start_poller() {
 }
 
 base::Nanoseconds Neighbours::follow_pressure(std::optional<unsigned> thousandths, base::Nanoseconds now) {
+  const std::uint64_t before = restraint_.load(std::memory_order_relaxed);
+  if (used_.load(std::memory_order_acquire) == before) {
+    const base::Nanoseconds at(used_at_.load(std::memory_order_relaxed));
+    control_->used(std::min(at, now));
+  }
   control_->update(thousandths ? std::optional(*thousandths / 1000.0) : std::nullopt, now);
   pressure_.store(thousandths ? static_cast<int>(*thousandths) : -1, std::memory_order_relaxed);
-  restraint_.store(control_->restraint(), std::memory_order_relaxed);
+  const unsigned level = control_->restraint();
+  if (level != level_of(before))
+    restraint_.store((((before >> kLevelBits) + 1) << kLevelBits) | level, std::memory_order_relaxed);
   return control_->next_update();
+}
+
+// Of several threads at a time one counts, whichever it is.
+void Neighbours::note_use(std::uint64_t restraint) noexcept {
+  used_at_.store(base::Clock::system().now().count(), std::memory_order_relaxed);
+  used_.store(restraint, std::memory_order_release);
 }
 
 void Neighbours::stop() noexcept {

@@ -54,7 +54,14 @@ class Neighbours {
   [[nodiscard]] unsigned vms() const { return vms_.load(std::memory_order_relaxed); }
 
   // How much this process is to hold itself back (restraint.h): the policy `pressure`'s, else the most.
-  [[nodiscard]] unsigned restraint() const { return restraint_.load(std::memory_order_relaxed); }
+  [[nodiscard]] unsigned restraint() const { return level_of(restraint_.load(std::memory_order_relaxed)); }
+
+  // The same, for a launch or a wait that follows it: from its first use on it is in force.
+  unsigned use_restraint() noexcept {
+    const std::uint64_t restraint = restraint_.load(std::memory_order_relaxed);
+    if (restraint != used_.load(std::memory_order_relaxed)) note_use(restraint);
+    return level_of(restraint);
+  }
 
   // Starts to poll the sources if the settings need them, and waits a moment for local ones, so that the first launch
   // already uses their counts. Does nothing when called again.
@@ -79,6 +86,14 @@ class Neighbours {
   [[nodiscard]] StalenessRules rules() const {
     return {settings_.max_age, settings_.stale, settings_.max_vms};
   }
+  // Both in one number, so that a level that comes back is told from the one before.
+  static constexpr unsigned kLevelBits = 3;
+  static unsigned level_of(std::uint64_t restraint) {
+    return static_cast<unsigned>(restraint % (1U << kLevelBits));
+  }
+  static_assert(kMaxRestraint < 1U << kLevelBits);
+
+  void note_use(std::uint64_t restraint) noexcept;
   base::Nanoseconds follow_pressure(std::optional<unsigned> thousandths, base::Nanoseconds now);
   void warn(const std::string& warning);
   void warn_of_bound(const std::string& source, unsigned vms);
@@ -86,8 +101,10 @@ class Neighbours {
   const base::Settings& settings_;
   const bool needs_sources_;  // the policy needs a count, and the user has set none, or it needs the pressure
   std::atomic<unsigned> vms_;
-  std::atomic<unsigned> restraint_{kMaxRestraint};
-  std::atomic<int> pressure_{-1};            // in thousandths; -1: not known
+  std::atomic<std::uint64_t> restraint_{kMaxRestraint};  // the level, and above it the number of changes
+  std::atomic<std::uint64_t> used_{kMaxRestraint};       // the newest that a launch or wait has used
+  std::atomic<std::int64_t> used_at_{0};                 // when; of `used_` or a newer one
+  std::atomic<int> pressure_{-1};                        // in thousandths; -1: not known
   std::optional<RestraintControl> control_;  // used by the poller's thread, and before there is one
   RegistryEntry entry_;
   mutable base::Mutex mutex_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace cleave::neighbours {
 namespace {
@@ -29,6 +30,16 @@ base::Nanoseconds RestraintControl::pause_of(unsigned level) const {
 }
 
 void RestraintControl::update(std::optional<double> pressure, base::Nanoseconds now) {
+  const unsigned before = restraint();
+  decide(pressure, now);
+  if (restraint() != before) used_.reset();
+}
+
+void RestraintControl::used(base::Nanoseconds at) {
+  if (!used_) used_ = at;
+}
+
+void RestraintControl::decide(std::optional<double> pressure, base::Nanoseconds now) {
   next_ = base::Nanoseconds::max();
   if (!pressure) return hold(now);
   known_ = true;
@@ -47,7 +58,7 @@ void RestraintControl::update(std::optional<double> pressure, base::Nanoseconds 
 
 void RestraintControl::hold(base::Nanoseconds now) {
   low_since_.reset();
-  probed_.reset();
+  probed_ = false;
   if (!known_) return;
   if (!unknown_since_) unknown_since_ = now;
   const base::Nanoseconds end = *unknown_since_ + kHold;
@@ -56,16 +67,16 @@ void RestraintControl::hold(base::Nanoseconds now) {
 }
 
 void RestraintControl::raise(double pressure, base::Nanoseconds now) {
-  if (probed_ && now - *probed_ < kProbation) {
-    pauses_[level_] = std::min(2 * pauses_[level_], kMaxPause);
-    probed_.reset();
-    step_up(1, now);
-    return;
+  if (std::exchange(probed_, false)) {
+    // One that is not in force yet has not caused the pressure.
+    const bool failed = used_ && now - *used_ < kProbation;
+    if (failed) pauses_[level_] = std::min(2 * pauses_[level_], kMaxPause);
+    if (failed || !used_) return step_up(1, now);
   }
-  probed_.reset();
   if (level_ == kMaxRestraint) return;
-  if (raised_ && now - *raised_ < kSettle) {
-    next_ = *raised_ + kSettle;
+  if (raised_ && !used_) return;
+  if (raised_ && now - *used_ < kSettle) {
+    next_ = *used_ + kSettle;
     return;
   }
   const auto doublings = static_cast<unsigned>(std::clamp(std::log2(pressure / target_), 0.0, 10.0));
@@ -74,30 +85,31 @@ void RestraintControl::raise(double pressure, base::Nanoseconds now) {
 
 void RestraintControl::step_up(unsigned levels, base::Nanoseconds now) {
   level_ = std::min(level_ + levels, kMaxRestraint);
-  raised_ = now;
+  raised_ = true;
   if (level_ < kMaxRestraint) next_ = now + kSettle;
 }
 
 // A probe that has not failed within its probation has succeeded.
 void RestraintControl::judge_probe(base::Nanoseconds now) {
-  if (!probed_ || now - *probed_ < kProbation) return;
-  probed_.reset();
+  if (!probed_ || !used_ || now - *used_ < kProbation) return;
+  probed_ = false;
   pauses_[level_] = kFirstPause;
 }
 
 void RestraintControl::lower(double pressure, base::Nanoseconds now) {
+  if (!used_) return;
   const unsigned below = level_ - 1;
   if (!low_since_) low_since_ = now;
   if (pauses_[below] > kFirstPause && pressure < before_probe_ / 2) pauses_[below] = kFirstPause;
-  const base::Nanoseconds due = *low_since_ + pause_of(below);
+  const base::Nanoseconds due = std::max(*low_since_, *used_) + pause_of(below);
   if (now < due) {
     next_ = due;
     return;
   }
   level_ = below;
   before_probe_ = pressure;
-  raised_.reset();
-  probed_ = now;
+  raised_ = false;
+  probed_ = true;
   low_since_.reset();
   next_ = now + kProbation;
 }

@@ -4,41 +4,45 @@
 // Restraint is a level. 0: the driver's own waits, launches unsplit. 1: sleeping waits, which free a processor and cost the
 // job next to nothing. From 2 to kMaxRestraint: also slices, in even ratios up to as many as the budget pays for (slices_at).
 // So the job's cost grows with the level. The loop assumes that the pressure does not, and that what a level does to it shows
-// within kSettle.
+// within kSettle of its use.
 //
 // The rules, for a pressure p and a target T:
 //
-//     raise   if p > T, also if it stays the same, and kSettle has passed since the last raise: by 1 level, and one
-//             more for each doubling of T that p is above it, up to kMaxStep. A probe that fails (below) goes back to
+//     raise   if p > T, also if it stays the same, and kSettle has passed since the last raise came into force: by 1 level,
+//             and one more for each doubling of T that p is above it, up to kMaxStep. A probe that fails (below) goes back to
 //             the level it came from, at once.
 //     lower   by 1, as a probe, if p < kRelease × T for the whole pause of the level below.
 //     hold    otherwise.
 //
-// A probe fails if p exceeds T within kProbation; then the pause of its level doubles, up to kMaxPause. It is kFirstPause
-// again when a probe of the level succeeds, or when p has fallen to less than half of what it was before the probe: the load
-// has changed.
+// A probe fails if p exceeds T within kProbation of its use; then the pause of its level doubles, up to kMaxPause. It is
+// kFirstPause again when a probe of the level succeeds, or when p has fallen to less than half of what it was before the probe:
+// the load has changed.
 //
-// Why it is stable. Pressure is published smoothed, and 95 % of a step has arrived after three seconds (kSettle). Raises are
-// that far apart, so each decision sees the pressure that belongs to the level that is in force, and the loop is a search
-// along a curve that does not rise, whatever its slope; there is no gain that could be too high. Under a load that stays the
-// same:
-//   - The target is met after at most kMaxRestraint × kSettle, if a level meets it at all, and at most kMaxStep − 1 levels
-// too high.
-//   - It then goes down to the first level whose pressure is kRelease × T or more and stays there; or to the lowest level
-// that meets the
-//     target, and now and then tries the one below, where the pressure exceeds T. So it moves within a band of one level.
+// A level is in force once a launch or a wait has used it (used()); the launch that runs until then was decided before. So
+// kSettle, kProbation and the pauses count from then on, and until then there is neither another raise nor another probe: the
+// pressure does not belong to the level yet. A first raise waits for nothing.
+//
+// Why it is stable. Pressure is published smoothed, and 95 % of a step has arrived after three seconds (kSettle). A level is
+// changed no sooner than that after it came into force, so each decision sees the pressure that belongs to it, however long
+// launches take, and the loop is a search along a curve that does not rise, whatever its slope; there is no gain that could
+// be too high. Under a load that stays the same:
+//   - The target is met after at most kMaxRestraint × (kSettle + a launch), if a level meets it at all, and at most
+//     kMaxStep − 1 levels too high.
+//   - It then goes down to the first level whose pressure is kRelease × T or more and stays there; or to the lowest level that
+//     meets the target, and now and then tries the one below, where the pressure exceeds T. So it moves within a band of one
+//     level.
 //   - Of these probes there are at most log2(kMaxPause / kFirstPause) + 1 at shorter intervals. From then on the pressure
-// exceeds the
-//     target for less than kProbation in kMaxPause, 3 % of the time; for less than kSettle if it does so by more than is sent.
-// Several jobs on one host see the same pressure and raise together; their pauses differ by up to a half, so that
-// they do not lower together. The target is met as exactly as the pressure is published: in steps of a twentieth, and
-// of five thousandths at least. Noise of less than (1 − kRelease) / (1 + kRelease), 18 %, moves no level whose
-// pressure is clear of the two bounds.
+//     exceeds the target for less than kProbation and a launch in kMaxPause: 3 % of the time where launches are short. It is
+//     less than kSettle where it does so by more than is sent.
+// Several jobs on one host see the same pressure and raise together; their pauses differ by up to a half, so that they do not
+// lower together. The target is met as exactly as the pressure is published: in steps of a twentieth, and of five thousandths
+// at least. Noise of less than (1 − kRelease) / (1 + kRelease), 18 %, moves no level whose pressure is clear of the two bounds.
+// Where a program enqueues several launches before it waits, they take effect later than they are decided: with more than
+// kSettle of work ahead the band is wider than one level.
 //
-// While the pressure is not known, nothing says that the neighbours can do without the restraint, so it is
-// kMaxRestraint: the job is treated as by the policy `budget`. If it was known, the level is held for kHold first, so
-// that gaps move nothing. When it is known again, the loop goes on at the level of before. A probe during which it is
-// not known neither fails nor succeeds.
+// While the pressure is not known, nothing says that the neighbours can do without the restraint, so it is kMaxRestraint: the
+// job is treated as by the policy `budget`. If it was known, the level is held for kHold first, so that gaps move nothing. When
+// it is known again, the loop goes on at the level of before. A probe during which it is not known neither fails nor succeeds.
 //
 // Not thread-safe. Nothing here reads a clock: times are arguments and do not decrease.
 #pragma once
@@ -74,13 +78,18 @@ class RestraintControl {
   // The pressure that holds at `now`; empty if it is not known. To be called when it changes, and at next_update().
   void update(std::optional<double> pressure, base::Nanoseconds now);
 
-  // The restraint in force.
+  // A launch or a wait was decided by restraint() at that time, for the first time since it changed. Later ones change
+  // nothing.
+  void used(base::Nanoseconds at);
+
+  // What holds for the next launch.
   [[nodiscard]] unsigned restraint() const { return known_ ? level_ : kMaxRestraint; }
 
-  // When a rule may apply without a change of the pressure.
+  // When a rule may apply without a change of the pressure or a use of the restraint.
   [[nodiscard]] base::Nanoseconds next_update() const { return next_; }
 
  private:
+  void decide(std::optional<double> pressure, base::Nanoseconds now);
   void hold(base::Nanoseconds now);
   void raise(double pressure, base::Nanoseconds now);
   void step_up(unsigned levels, base::Nanoseconds now);
@@ -93,10 +102,11 @@ class RestraintControl {
   bool known_ = false;                              // or was so kHold ago at most
   std::optional<base::Nanoseconds> unknown_since_;  // if it was known before
   unsigned level_ = 0;
-  std::optional<base::Nanoseconds> raised_;              // the last raise, unless it was lowered since
-  std::optional<base::Nanoseconds> probed_;              // since when the level is a probe
-  std::optional<base::Nanoseconds> low_since_;           // since when p < kRelease × T at this level
-  double before_probe_ = 0;                              // the pressure before the last probe
+  bool raised_ = false;                         // the last change, other than into silence and out of it
+  bool probed_ = false;                         // the level is a probe
+  std::optional<base::Nanoseconds> used_;       // since when the restraint is in force
+  std::optional<base::Nanoseconds> low_since_;  // since when p < kRelease × T at this level
+  double before_probe_ = 0;                     // the pressure before the last probe
   std::array<base::Nanoseconds, kMaxRestraint> pauses_;  // before each level is entered from above
   base::Nanoseconds next_ = base::Nanoseconds::max();
 };

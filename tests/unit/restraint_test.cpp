@@ -1,5 +1,5 @@
-// The control loop in virtual time, with a host that answers as the monitor's does: pressure that follows the restraint,
-// smoothed over a second, sampled twice a second and sent in steps of a twentieth, or of five thousandths.
+// The control loop in virtual time, with a host that answers as the monitor's does: pressure that follows the restraint in
+// force, smoothed over a second, sampled twice a second and sent in steps of a twentieth, or of five thousandths.
 
 #include "neighbours/restraint.h"
 
@@ -25,7 +25,9 @@ class Host {
   // The pressure, before it is smoothed, of a restraint at a time.
   using Load = std::function<double(unsigned restraint, Nanoseconds now)>;
 
-  explicit Host(Load load, std::uint64_t seed = 0) : load_(std::move(load)), control_(kTarget, seed) {}
+  // The job's launches take that long each, one after the other; 0: less than a sample.
+  explicit Host(Load load, std::uint64_t seed = 0, Nanoseconds launch = 0s)
+      : load_(std::move(load)), control_(kTarget, seed), launch_(launch) {}
 
   void run(Nanoseconds length) {
     for (const Nanoseconds end = now_ + length; now_ < end; now_ += kSample) sample();
@@ -39,8 +41,8 @@ class Host {
 
   struct Moment {
     Nanoseconds at{0};
-    unsigned restraint = 0;
-    double pressure = 0;  // not smoothed
+    unsigned restraint = 0;  // in force
+    double pressure = 0;     // not smoothed
   };
   [[nodiscard]] const std::vector<Moment>& history() const { return history_; }
   [[nodiscard]] unsigned restraint() const { return control_.restraint(); }
@@ -74,7 +76,12 @@ class Host {
 
  private:
   void sample() {
-    const double x = load_(control_.restraint(), now_);
+    if (now_ >= next_launch_) {
+      in_force_ = control_.restraint();
+      control_.used(now_);
+      next_launch_ = now_ + launch_;
+    }
+    const double x = load_(in_force_, now_);
     smoothed_ += (1 - std::exp(-0.5)) * (x - smoothed_);
     const double rounded = std::round(smoothed_ * 1000) / 1000;
     if (rounded == 0 || std::abs(rounded - sent_) > std::max(kStep - 0.0005, sent_ / 20)) sent_ = rounded;
@@ -82,14 +89,17 @@ class Host {
     if (control_.next_update() < now_) control_.update(known(), control_.next_update());
     if (!silent_) last_ = sent_;
     control_.update(known(), now_);
-    history_.push_back({now_, control_.restraint(), x});
+    history_.push_back({now_, launch_ == 0s ? control_.restraint() : in_force_, x});
   }
 
   [[nodiscard]] std::optional<double> known() const { return silent_ ? std::nullopt : std::optional(last_); }
 
   Load load_;
   RestraintControl control_;
+  const Nanoseconds launch_;
   Nanoseconds now_ = 100s;
+  Nanoseconds next_launch_ = now_;
+  unsigned in_force_ = kMaxRestraint;
   double smoothed_ = 0;
   double sent_ = 0;
   double last_ = 0;
@@ -172,6 +182,58 @@ TEST(Restraint, ConstantLoadMovesItWithinOneLevel) {
   }
 }
 
+// A level holds from the next launch on, and what the pressure is until then says nothing of it.
+TEST(Restraint, LongLaunchesDoNotMakeItOscillate) {
+  for (const Nanoseconds launch : {2s, 5s, 30s, 120s}) {
+    for (const double steepness : {0.9, 0.67, 0.05}) {
+      for (const double without : {0.05, 0.1, 0.3}) {
+        const auto pressure = [&](unsigned restraint) { return without * std::pow(steepness, restraint); };
+        Host host([&](unsigned restraint, Nanoseconds) { return pressure(restraint); }, 0, launch);
+        host.run(1h);
+        const Nanoseconds from = host.now();
+        host.run(3h);
+        const auto settled = host.since(from);
+        EXPECT_LE(settled.highest - settled.lowest, 1U)
+            << launch.count() << ' ' << steepness << ' ' << without;
+        EXPECT_TRUE(settled.highest == kMaxRestraint || pressure(settled.highest) <= kTarget + kStep);
+        // In each of the longest pauses a launch as a probe, and what passes until it is noticed and has ended.
+        const double pause = std::chrono::duration<double>(RestraintControl::kMaxPause).count();
+        const double probe = std::chrono::duration<double>(launch + RestraintControl::kSettle).count();
+        EXPECT_TRUE(settled.exceeded < probe / (pause + probe) || pressure(kMaxRestraint) > kTarget);
+      }
+    }
+  }
+}
+
+// Else every level would be tried within one launch, and none of them be in force.
+TEST(Restraint, NothingButAFirstRaiseHappensBeforeALaunch) {
+  RestraintControl control(kTarget, 0);
+  Nanoseconds now = 100s;
+  control.update(1.1 * kTarget, now);
+  ASSERT_EQ(control.restraint(), 1U);
+  for (int i = 0; i < 100; ++i) control.update(1.1 * kTarget, now += 1s);
+  EXPECT_EQ(control.restraint(), 1U);
+  EXPECT_EQ(control.next_update(), Nanoseconds::max());
+  control.used(now);
+  control.update(1.1 * kTarget, now += RestraintControl::kSettle - 1ns);
+  EXPECT_EQ(control.restraint(), 1U);
+  EXPECT_EQ(control.next_update(), now + 1ns);
+  control.update(1.1 * kTarget, now += 1ns);
+  EXPECT_EQ(control.restraint(), 2U);
+  for (int i = 0; i < 100; ++i) control.update(0.0, now += 1s);
+  EXPECT_EQ(control.restraint(), 2U);
+  control.used(now);
+  control.update(0.0, now);
+  control.update(0.0, now = control.next_update());
+  EXPECT_EQ(control.restraint(), 1U) << "a probe";
+  control.update(1.1 * kTarget, now += 1s);
+  EXPECT_EQ(control.restraint(), 2U) << "not by the probe, which is not in force";
+  control.used(now);
+  control.update(0.0, now += 1s);
+  const Nanoseconds pause = control.next_update() - (now - 1s);
+  EXPECT_LE(pause, RestraintControl::kFirstPause + 1s) << "it has not failed";
+}
+
 TEST(Restraint, FollowsARamp) {
   Host host([](unsigned restraint, Nanoseconds now) {
     // From nothing to 0.3 and back, within twenty minutes.
@@ -205,9 +267,19 @@ TEST(Restraint, NoiseMovesItLittle) {
   }
 }
 
+// As a program that launches all the time has it.
+class UsedAtOnce : public RestraintControl {
+ public:
+  using RestraintControl::RestraintControl;
+  void update(std::optional<double> pressure, Nanoseconds now) {
+    RestraintControl::update(pressure, now);
+    used(now);
+  }
+};
+
 // The monitor sends nothing while the pressure stays the same.
 TEST(Restraint, SteadyPressureAboveTheTargetRaisesItToTheMost) {
-  RestraintControl control(kTarget, 0);
+  UsedAtOnce control(kTarget, 0);
   Nanoseconds now = 100s;
   control.update(1.1 * kTarget, now);
   for (unsigned level = 1; level < kMaxRestraint; ++level) {
@@ -221,7 +293,7 @@ TEST(Restraint, SteadyPressureAboveTheTargetRaisesItToTheMost) {
 }
 
 TEST(Restraint, RaisesAgainAfterAProbeThatFailed) {
-  RestraintControl control(kTarget, 0);
+  UsedAtOnce control(kTarget, 0);
   Nanoseconds now = 100s;
   control.update(1.1 * kTarget, now);
   control.update(1.1 * kTarget, now += 3s);
@@ -235,7 +307,7 @@ TEST(Restraint, RaisesAgainAfterAProbeThatFailed) {
 }
 
 TEST(Restraint, ShortSilencesMoveNothing) {
-  RestraintControl control(kTarget, 0);
+  UsedAtOnce control(kTarget, 0);
   Nanoseconds now = 100s;
   control.update(0.01, now);
   for (int i = 0; i < 60; ++i) {
@@ -253,7 +325,7 @@ TEST(Restraint, ShortSilencesMoveNothing) {
 
 // It would reset the pause of the level, which had doubled.
 TEST(Restraint, SilenceIsNoSuccessOfAProbe) {
-  RestraintControl control(kTarget, 0);
+  UsedAtOnce control(kTarget, 0);
   Nanoseconds now = 100s;
   const auto probe = [&] {
     control.update(0.5 * kTarget, now += 1s);
@@ -289,8 +361,8 @@ TEST(Restraint, SilentMonitorMeansTheBudgetUntilItSpeaks) {
 
 // Two jobs whose restraints add up.
 TEST(Restraint, TwoJobsShareTheEffort) {
-  RestraintControl one(kTarget, 3);
-  RestraintControl two(kTarget, 900);
+  UsedAtOnce one(kTarget, 3);
+  UsedAtOnce two(kTarget, 900);
   double smoothed = 0;
   unsigned changes = 0;
   unsigned exceeded = 0;
@@ -299,7 +371,7 @@ TEST(Restraint, TwoJobsShareTheEffort) {
     const double x = 0.2 * std::pow(0.75, one.restraint() + two.restraint());
     smoothed += (1 - std::exp(-0.5)) * (x - smoothed);
     const unsigned before = one.restraint() + two.restraint();
-    for (RestraintControl* control : {&one, &two}) control->update(smoothed, now);
+    for (UsedAtOnce* control : {&one, &two}) control->update(smoothed, now);
     if (i < 1200) continue;
     changes += before != one.restraint() + two.restraint() ? 1 : 0;
     exceeded += x > kTarget ? 1 : 0;

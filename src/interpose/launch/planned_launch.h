@@ -20,7 +20,7 @@ class PlannedLaunch final : public LaunchQuery {
 
   [[nodiscard]] const KernelRecord& kernel() const override { return kernel_; }
   [[nodiscard]] unsigned vms() const override { return p_.neighbours.vms(); }
-  [[nodiscard]] unsigned restraint() const override { return p_.neighbours.restraint(); }
+  [[nodiscard]] unsigned restraint() const override { return p_.neighbours.use_restraint(); }
   [[nodiscard]] const QueueRecord& queue() const override;
   [[nodiscard]] const plan::NDRange& range() const override { return range_; }
 

@@ -90,7 +90,7 @@ bool may_sleep(const WaitContext& context) noexcept {
   if (mode == base::WaitMode::native) return false;
   // Without restraint, as the policy `pressure` may have it, the neighbours can do without the processor.
   if (mode == base::WaitMode::automatic &&
-      (context.neighbours.vms() < 2 || context.neighbours.restraint() == 0)) {
+      (context.neighbours.vms() < 2 || context.neighbours.use_restraint() == 0)) {
     return false;
   }
   const base::ScopedCancelDisable uncancelled;

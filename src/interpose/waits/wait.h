@@ -33,7 +33,7 @@ struct WaitContext {
   const Table& next;
   base::Clock& clock;
   const base::WaitMode mode;
-  const neighbours::Neighbours& neighbours;
+  neighbours::Neighbours& neighbours;
   const LaunchTimers& timers;
   ObjectRecords& records;
   SplitOwner& owner;

@@ -14,6 +14,7 @@ import compare
 import isolation
 import neighbours
 import peer
+import pressure_monitor
 import remote
 import results
 import share

@@ -2,13 +2,15 @@
 
 import contextlib
 import io
+import math
 import os
+import socket
 import subprocess
 import sys
 import unittest
 from unittest import mock
 
-from bench_modules import clients, compare, isolation, neighbours, results
+from bench_modules import clients, compare, isolation, neighbours, pressure_monitor, results
 from support.options import main
 from support.processes import FolderTest, cleave
 
@@ -127,6 +129,59 @@ class Sharing(unittest.TestCase):
         self.assertIn(f"/{isolated.folder.name}/one\n", done[0])
         self.assertIn(f"/{isolated.folder.name}/two\n", done[1])
         self.assertFalse(isolated.folder.exists())
+
+
+class Pressure(unittest.TestCase):
+    def test_meter_has_the_daemons_formula(self):
+        """The figures are those of tests/unit/monitor/pressure_test.cpp."""
+        meter = pressure_monitor.Meter()
+        meter.sample({1: (10, 5), 2: (3, 0)}, 1000)
+        self.assertIsNone(meter.pressure)
+        meter.sample({1: (10.6, 5.3), 2: (3.1, 0)}, 1001)
+        self.assertAlmostEqual(meter.pressure, 0.3)
+        meter.sample({1: (10.6, 6.3), 3: (900, 900)}, 1002)  # waits all the time; a new one does not count yet
+        self.assertAlmostEqual(meter.pressure, 0.3 + (1 - math.exp(-1)) * 0.7)
+        idle = pressure_monitor.Meter()
+        idle.sample({1: (10, 5)}, 1000)
+        idle.sample({1: (10.001, 5.001)}, 1001)
+        self.assertAlmostEqual(idle.pressure, 0.001 / 0.05)
+
+    @unittest.skipUnless(pressure_monitor.StandIn.usable(), "the kernel does not count how long threads wait")
+    def test_stand_in_says_the_pressure_of_the_processes_it_follows(self):
+        core = {min(os.sched_getaffinity(0))}
+        monitor = pressure_monitor.StandIn()
+        self.addCleanup(monitor.close)
+        both = [subprocess.Popen([sys.executable, "-c", "while True: pass"], preexec_fn=lambda: os.sched_setaffinity(0, core))
+                for _ in range(2)]
+        for each in both:
+            self.addCleanup(each.wait)
+            self.addCleanup(each.kill)
+        monitor.follow(both)
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(60)
+            connection.connect(monitor.address.removeprefix("unix:"))
+            with connection.makefile() as lines:
+                self.assertEqual(lines.readline(), "cleave-monitor 1 heartbeat=2000\n")
+                said = 0
+                while said < 300:  # at least a half of it, as they share a core
+                    line = lines.readline()
+                    self.assertRegex(line, r"^count \d+ 3 3( pressure=\d+)?\n$")
+                    said = int(line.partition("pressure=")[2] or 0)
+
+    def test_points_are_compared_with_the_curve_of_fixed_numbers(self):
+        found = results.Results("neighbours", {})
+        places = {"fixed": [(1, 1.5), (1.02, 1.2), (1.1, 1.1)], "pressure": [(1.05, 1.08)], "budget": [(0.99, 1.8)]}
+        for policy, pairs in places.items():
+            for job, beside in pairs:
+                for part, value in (("loss job", job), ("loss neighbours", beside)):
+                    found.rows.append(results.Row(part, policy, value, baseline=10, spread=0.01, neighbours=2, policy=policy))
+        for policy in ("pressure", "budget"):
+            neighbours.compare_with_fixed(found, 2, policy)
+        below, above = found.of("to fixed")
+        self.assertAlmostEqual(below.value, 1.08 / 1.2)
+        self.assertEqual(below.note, "on or below")
+        self.assertAlmostEqual(above.value, 1.8 / 1.5)
+        self.assertEqual(above.note, "above")
 
 
 if __name__ == "__main__":

@@ -59,13 +59,13 @@ def slices_for(running):
 
 
 class Daemon:
-    """cleave-monitord. `log` has its lines, in case a test fails."""
+    """cleave-monitord. `log` has its lines, in case a test fails. `prefix` is a command that runs it."""
 
-    def __init__(self, test, uri, *listen):
+    def __init__(self, test, uri, *listen, prefix=()):
         self.log = []
         options = ["--heartbeat", str(HEARTBEAT), "--interval", str(INTERVAL), "--config", os.devnull, "--connect", uri]
         self.process = subprocess.Popen(
-            [str(OPTIONS.monitord), *options, "--listen", *listen], stderr=subprocess.PIPE, text=True
+            [*prefix, str(OPTIONS.monitord), *options, "--listen", *listen], stderr=subprocess.PIPE, text=True
         )
         self._reader = threading.Thread(target=lambda: self.log.extend(self.process.stderr))
         self._reader.start()

@@ -2,8 +2,10 @@
 
 import os
 import signal
+import subprocess
+import sys
 
-from host_test import HostTest, LaunchLoop, skip_without_prerequisites, slices_for
+from host_test import Daemon, HostTest, LaunchLoop, MonitorClient, skip_without_prerequisites, slices_for
 from support.options import main
 from private_libvirt import wait_until
 
@@ -101,6 +103,24 @@ class Domains(HostTest):
         self.assertEqual(self.daemon.end(), 0)
         self.assertNotIn("does not answer", "\n".join(self.daemon.log))
         self.assertFalse(os.path.exists(self.socket))
+
+    def test_pressure_is_what_a_domains_processor_waits(self):
+        """The daemon cannot read the host's own stalls, so it comes from libvirt's statistics."""
+        hide = "{ test ! -e /proc/pressure/cpu || mount --bind /dev/null /proc/pressure/cpu; }"
+        unshare = ["unshare", "--mount", *(["--map-root-user"] if os.getuid() else [])]
+        if subprocess.run([*unshare, "sh", "-c", hide], check=False, capture_output=True).returncode:
+            self.skipTest("needs mount namespaces")
+        self.libvirt.create("a", self.idle, "load")
+        self.daemon = Daemon(self, self.libvirt.uri, f"unix:{self.socket}",
+                             prefix=[*unshare, "sh", "-c", f"{hide} && exec \"$@\"", "sh"])
+        self.daemon.address("unix")
+        client = MonitorClient(self, self.socket)
+        client.until(r"count \d+ 1 \d pressure=\d+")
+        for _ in range(3 * os.cpu_count()):
+            other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+            self.addCleanup(other.wait)
+            self.addCleanup(other.kill)
+        client.until(r"count \d+ 1 \d pressure=([1-9]\d\d|1000)")  # a tenth at least, since three others share its processor
 
 
 if __name__ == "__main__":

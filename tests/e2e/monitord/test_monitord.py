@@ -41,6 +41,16 @@ class Counting(DaemonTest):
         self.assertEqual(client.line(), "unknown 1")
         self.assertEqual(client.line(), "alive 1")
 
+    def test_connection_that_breaks_while_libvirt_writes_does_not_end_it(self):
+        """Nothing answers at the other end of such a connection. The signal that a write may raise comes for certain."""
+        daemon = self.started("--heartbeat", 100, "--interval", 100, connect="qemu+ext:///session?command=/not/there")
+        self.wait_for_log(daemon, "no connection to qemu.ext:")
+        daemon.send_signal(signal.SIGPIPE)
+        client = self.client()
+        client.until(r"alive \d+")
+        client.until(r"alive \d+")
+        self.assertIsNone(daemon.poll())
+
     def test_hypervisor_that_starts_later_is_found(self):
         node = self.folder / "node.xml"
         self.started(connect=f"test://{node}")
