@@ -24,7 +24,7 @@
 #include "cli/remote/remote.h"
 #include "cli/run/run.h"
 #include "cli/slurm/command_line.h"
-#include "cli/top/top.h"
+#include "cli/top/command_line.h"
 
 namespace cleave::cli {
 namespace {
@@ -158,24 +158,6 @@ void add_doctor(CLI::App& app, DoctorRequest& request, bool& runs) {
           "Seconds to wait for a driver, or for the program of --run (10)")
       ->check(CLI::Validator(check_seconds, ""))
       ->type_name("S");
-}
-
-void add_top(CLI::App& app, TopRequest& request) {
-  CLI::App& top = *app.add_subcommand("top", "Show the processes under Cleave on this machine, live");
-  top.add_flag("--once", request.once, "Print once and exit");
-  top.add_flag("--json", request.json, "Print JSON, one object per line");
-  top.add_option("--metrics", request.metrics,
-                 "Serve what processes and tenants have had to Prometheus: a loopback address or unix:PATH")
-      ->type_name("ADDRESS");
-  top.add_option_function<std::string>(
-         "--interval",
-         [&](const std::string& seconds) {
-           request.interval = std::chrono::milliseconds(static_cast<int>(std::stod(seconds) * 1000));
-         },
-         "Seconds between two refreshes (1)")
-      ->check(CLI::Validator(check_seconds, ""))
-      ->type_name("S");
-  top.footer("On a terminal it redraws until q is pressed.");
 }
 
 void add_icd_options(CLI::App& command, IcdRequest& request, bool changes) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "limits/memory_ledger.h"
 #include "neighbours/registry_folder.h"
 #include "turns/shared_file.h"
 
@@ -24,8 +25,11 @@ RunningProcess process_of(const neighbours::LiveEntry& live) {
   process.program = printable(entry.program);
   process.vms = entry.vms;
   for (const std::uint64_t device : entry.devices) {
-    if (device != 0) process.turn_files.push_back(turns::SharedFile::name_for(std::to_string(device)));
+    if (device == 0) continue;
+    process.turn_files.push_back(turns::SharedFile::name_for(std::to_string(device)));
+    process.memory_files.push_back(limits::MemoryLedger::name_for(std::to_string(device)));
   }
+  process.user = live.user;
   process.devices = static_cast<unsigned>(process.turn_files.size());
   process.started = entry.started;
   process.launches = entry.split + entry.unsplit;

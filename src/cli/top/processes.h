@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <sys/types.h>
+
 namespace cleave::cli {
 
 struct RunningProcess {
@@ -13,8 +15,10 @@ struct RunningProcess {
   std::string program;  // printable ASCII; other characters are replaced by '?'
   unsigned vms = 1;
   unsigned devices = 0;
-  std::vector<std::string> turn_files;  // of these devices (src/turns/shared_file.h)
-  std::uint64_t started = 0;            // seconds since 1970
+  std::vector<std::string> turn_files;    // of these devices (src/turns/shared_file.h)
+  std::vector<std::string> memory_files;  // of the same, in the same order (src/limits/memory_ledger.h)
+  uid_t user = 0;                         // whose it is
+  std::uint64_t started = 0;              // seconds since 1970
   std::uint64_t launches = 0;
   std::uint64_t split = 0;
   std::uint64_t slices = 0;

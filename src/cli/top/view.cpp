@@ -73,14 +73,6 @@ class TurnRates {
   double nanoseconds_ = 0;
 };
 
-std::string heading(const Snapshot& look) {
-  const std::string vms = look.vms.empty() ? "unknown number of VMs"
-                                           : look.vms + (look.vms == "1" ? " VM" : " VMs") + " on the host";
-  const std::size_t count = look.processes.size();
-  return "cleave top: " + vms + (look.sources.empty() ? "" : " (" + look.sources + ")") + ", " +
-         std::to_string(count) + (count == 1 ? " process" : " processes") + " under Cleave";
-}
-
 std::string row(const Snapshot& look, const Snapshot* before, const RunningProcess& process) {
   const Rates rates(look, before, process);
   const base::Nanoseconds added(static_cast<std::int64_t>(process.added_ns));
@@ -184,6 +176,14 @@ std::string json_of(const Snapshot& look, const Snapshot* before, const SharedDe
 }
 
 }  // namespace
+
+std::string heading(const Snapshot& look) {
+  const std::string vms = look.vms.empty() ? "unknown number of VMs"
+                                           : look.vms + (look.vms == "1" ? " VM" : " VMs") + " on the host";
+  const std::size_t count = look.processes.size();
+  return "cleave top: " + vms + (look.sources.empty() ? "" : " (" + look.sources + ")") + ", " +
+         std::to_string(count) + (count == 1 ? " process" : " processes") + " under Cleave";
+}
 
 std::vector<std::string> as_lines(const Snapshot& look, const Snapshot* before, std::size_t width) {
   std::vector<std::string> lines = {heading(look), ""};

@@ -18,6 +18,9 @@ struct Snapshot {
   std::chrono::steady_clock::time_point at;
 };
 
+// "cleave top: 2 VMs on the host (monitor: connected), 3 processes under Cleave"
+std::string heading(const Snapshot& look);
+
 // A heading, a line for each process, and for each device that is used in turns a heading and a line for each participant; of at
 // most `width` characters (0: unlimited). Rates and shares are relative to `before`; without it they are left out.
 std::vector<std::string> as_lines(const Snapshot& look, const Snapshot* before, std::size_t width);

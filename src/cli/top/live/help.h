@@ -1,0 +1,13 @@
+// What the live screen says of its keys and columns.
+//
+// Thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace cleave::cli {
+
+std::vector<std::string> help_lines();
+
+}  // namespace cleave::cli
