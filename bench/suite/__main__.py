@@ -132,8 +132,15 @@ def add_tune(commands):
     command.add_argument("program", nargs="+", metavar="PROGRAM", help="and its arguments, behind --")
 
 
+class Parser(argparse.ArgumentParser):
+    """Says in one line what is wrong, as the other commands do."""
+
+    def error(self, message):
+        self.exit(2, f"cleave: {message} (see {self.prog} --help)\n")
+
+
 def arguments():
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="cleave bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="suite", required=True, metavar="SUITE")
     add_suite(commands, "micro", "what a call, a launch and a slice cost")

@@ -326,9 +326,16 @@ int probe(const ProbeRequest& request) {
   return probe_kernel(request.platform, request.device);
 }
 
+// CLI11 misses a subcommand before it says that it does not know the one that was given.
+std::string mistake_in(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> unknown = app.remaining(true);
+  if (error.get_name() != "RequiredError" || unknown.empty()) return error.what();
+  return "The following argument was not expected: " + unknown.front();
+}
+
 int report_usage(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
-  std::fprintf(stderr, "cleave: %s (see cleave --help)\n", error.what());
+  std::fprintf(stderr, "cleave: %s (see cleave --help)\n", mistake_in(app, error).c_str());
   return usage_error;
 }
 

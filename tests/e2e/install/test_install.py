@@ -1,5 +1,6 @@
 """The installed tree works as the build tree does, and other projects find it by pkg-config and by CMake."""
 
+import fnmatch
 import os
 import pathlib
 import re
@@ -14,6 +15,9 @@ BUILD, PROGRAM = OPTIONS.build, OPTIONS.program[0]
 SOURCES = pathlib.Path(__file__).absolute().parents[3]
 # The one place for it; packaging/release writes the others.
 VERSION = re.search(r"(?m)^project\(cleave VERSION (\S+) ", (SOURCES / "CMakeLists.txt").read_text())[1]
+
+# What decides whether all of Cleave was built: CMake's options, and packages that may be missing.
+EVERYTHING = ("bin/cleave-monitord", "bin/cleave-serverd", "lib/libcleave-spank.so")
 
 CONSUMER = """
 cmake_minimum_required(VERSION 3.25)
@@ -70,6 +74,26 @@ class Installed(unittest.TestCase):
         table = re.search(r"(?m)^\| the release: .* \| (\S+) \|$", (SOURCES / "docs/compatibility.md").read_text())
         self.assertEqual((changes[1], package[1], table[1]), (VERSION, VERSION, VERSION))
         self.assertEqual(changes[2] == "unreleased", package[2] == "UNRELEASED")
+
+    def test_each_file_is_in_one_debian_package(self):
+        """What packaging/build would find out after minutes: paths in debian/*.install and what was installed are the same."""
+        patterns = [line.split()[0] for listed in sorted((SOURCES / "debian").glob("*.install"))
+                    for line in listed.read_text().splitlines() if line.startswith("usr/")]
+        # Debian's folder, with the faces where debian/rules wants them.
+        faces = re.compile(rf"^usr/{OPTIONS.library_folder}/(cleave/)?(?=lib[^/]*\.so)")
+        others = re.compile(rf"^usr/{OPTIONS.library_folder}/(?=cmake|pkgconfig)")
+        files = [others.sub("usr/lib/any/", faces.sub("usr/lib/any/cleave/", f"usr/{path.relative_to(self.prefix)}"))
+                 for path in sorted(self.prefix.rglob("*")) if not path.is_dir()]
+        # debhelper installs documents, and Python leaves what it has compiled.
+        files = [file for file in files if not file.startswith("usr/share/doc/") and "/__pycache__/" not in file]
+        found = {file: sum(fnmatch.fnmatch(file, pattern) or file.startswith(pattern + "/") or
+                           fnmatch.fnmatch(file, pattern + "/*") for pattern in patterns) for file in files}
+        self.assertEqual({file: count for file, count in found.items() if count != 1}, {})
+        # A tree that was built without the daemon, say, has less than the packages.
+        if all((BUILD / file).exists() for file in EVERYTHING):
+            unused = [pattern for pattern in patterns if not any(
+                fnmatch.fnmatch(file, pattern) or fnmatch.fnmatch(file, pattern + "/*") for file in files)]
+            self.assertEqual(unused, [])
 
     def test_pkg_config_knows_the_libraries(self):
         path = self.prefix / OPTIONS.library_folder / "pkgconfig"

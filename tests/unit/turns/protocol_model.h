@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <ostream>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -68,6 +69,12 @@ struct Scope {
   Kills kills = Kills::anywhere;
   bool counts_wakes = true;  // needless ones
 };
+
+// For the names of tests.
+inline std::ostream& operator<<(std::ostream& out, Scope::Kills kills) {
+  constexpr std::array kNames = {"NobodyIsKilled", "KilledBetweenSteps", "KilledAnywhere"};
+  return out << kNames[static_cast<std::size_t>(kills)];
+}
 
 struct Process {
   Doing doing = Doing::nothing_yet;

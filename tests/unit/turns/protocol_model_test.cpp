@@ -105,12 +105,6 @@ std::size_t check_all(Scope scope, std::string& failure) {
       failure);
 }
 
-// For the names of tests.
-const char* name_of(Scope::Kills kills) {
-  constexpr std::array kNames = {"NobodyIsKilled", "KilledBetweenSteps", "KilledAnywhere"};
-  return kNames[static_cast<std::size_t>(kills)];
-}
-
 struct ProtocolModel : testing::TestWithParam<Scope::Kills> {
   // With everything at once there would be three times as many states.
   static Scope scope() { return {.kills = GetParam(), .counts_wakes = GetParam() != Scope::Kills::anywhere}; }
@@ -132,12 +126,10 @@ TEST_P(ProtocolModel, ThreeProcessesTakeTurnsInEveryOrder) {
   EXPECT_EQ(failure, "");
 }
 
-std::string name_of_test(const testing::TestParamInfo<Scope::Kills>& tested) { return name_of(tested.param); }
-
 INSTANTIATE_TEST_SUITE_P(Turns, ProtocolModel,
                          testing::Values(Scope::Kills::none, Scope::Kills::between_steps,
                                          Scope::Kills::anywhere),
-                         name_of_test);
+                         testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace cleave::turns::model
