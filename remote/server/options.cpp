@@ -118,6 +118,9 @@ void add_environment_options(std::vector<Option>& table, Options& options) {
   table.push_back(text_option("opencl", "FILE", "The OpenCL loader (libOpenCL.so.1)", options.opencl));
   table.push_back(text_option("state", "FOLDER",
                               "A folder for the number of clients, which the splitter reads", options.state));
+  table.push_back(text_option("trace", "FOLDER",
+                              "A folder for a trace of each client's session, for `cleave trace merge`",
+                              options.trace));
   table.push_back({"metrics", Arity::one, "ADDRESS",
                    "Where to serve /metrics: tcp:ADDRESS:PORT on loopback (nowhere)",
                    "a loopback address, such as tcp:127.0.0.1:9461", [&](std::string_view text) {

@@ -38,6 +38,7 @@ struct Options {
   std::string user;                    // of the workers; empty: the supervisor's
   std::string opencl = "libOpenCL.so.1";
   std::string state;                // the folder of the file with the number of clients; empty: chosen
+  std::string trace;                // the folder for a trace of each client; empty: none
   std::optional<Endpoint> metrics;  // on this host; empty: none
   std::chrono::milliseconds timeout{10'000};
   std::chrono::milliseconds heartbeat{2000};

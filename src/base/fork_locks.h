@@ -48,6 +48,7 @@ enum class ForkOrder : std::uint8_t {
   callbacks,
   internal_callbacks,
   migrations,
+  client_trace,
   // Libraries with handles of their own.
   objects,
   shared_virtual_memory,

@@ -25,6 +25,7 @@
 #include "cli/run/run.h"
 #include "cli/slurm/command_line.h"
 #include "cli/top/command_line.h"
+#include "cli/trace/trace.h"
 
 namespace cleave::cli {
 namespace {
@@ -276,6 +277,18 @@ void add_remote(CLI::App& app, std::vector<std::string>& addresses) {
   remote.require_subcommand(1);
 }
 
+// docs/trace.md
+void add_trace(CLI::App& app, TraceRequest& request) {
+  CLI::App& trace = *app.add_subcommand("trace", "Make one time line of the traces of several processes");
+  CLI::App& merge = *trace.add_subcommand(
+      "merge", "Merge traces of programs, of their remote devices (FILE.remote) and of servers");
+  merge.add_option("OUT", request.out, "The file to write, for Perfetto")->required()->type_name("");
+  merge.add_option("FILE", request.files, "The traces; times are those of the first one's clock")
+      ->required()
+      ->type_name("");
+  trace.require_subcommand(1);
+}
+
 // The arguments are passed on to the suite.
 CLI::App& add_bench(CLI::App& app) {
   CLI::App& bench =
@@ -361,6 +374,8 @@ int run_command_line(const Arguments& arguments) {
   CdiRequest to_print;
   add_icd(app, to_register, to_print);
   add_layer(app, to_load);
+  TraceRequest to_merge;
+  add_trace(app, to_merge);
   const CLI::App& bench_command = add_bench(app);
   add_remote(app, servers);
   const CLI::App& slurm_command = add_slurm(app, to_slurm);
@@ -390,6 +405,7 @@ int run_command_line(const Arguments& arguments) {
   }
   if (app.got_subcommand("layer")) return layer(to_load);
   if (app.got_subcommand("remote")) return remote_ls(servers);
+  if (app.got_subcommand("trace")) return trace_merge(to_merge);
   if (app.got_subcommand("slurm")) return slurm(slurm_command, to_slurm, line.program);
   if (app.got_subcommand("bench")) return bench(bench_command.remaining());
   if (app.got_subcommand("probe")) return probe(to_probe);

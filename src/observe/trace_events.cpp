@@ -78,6 +78,10 @@ void TraceEvents::counter(base::Nanoseconds time, std::string_view name, std::ui
   append(text_, made);
 }
 
+void TraceEvents::note(std::string_view name, std::string_view arguments) {
+  append(text_, event("M").add("name", name).add_json("args", arguments));
+}
+
 void TraceEvents::name_process(std::string_view name, std::string_view labels) {
   append(text_, event("M").add("name", "process_name").add_json("args", object_with("name", name)));
   append(text_, event("M").add("name", "process_labels").add_json("args", object_with("labels", labels)));

@@ -44,6 +44,9 @@ class TraceEvents {
   // The value of a counter from that moment on.
   void counter(base::Nanoseconds time, std::string_view name, std::uint64_t value);
 
+  // Something for programs that read the trace: shown by no viewer, and without a time.
+  void note(std::string_view name, std::string_view arguments);
+
   void name_process(std::string_view name, std::string_view labels);
   void name_track(Track track, std::string_view name);
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <fcntl.h>
 #include <pthread.h>
+#include <string_view>
 #include <unistd.h>
 
 #include <sys/file.h>
@@ -14,7 +16,9 @@
 
 #include "base/ignore_sigpipe.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "observe/process_id_path.h"
+#include "observe/trace_origin.h"
 
 namespace cleave::observe {
 namespace {
@@ -38,7 +42,13 @@ class ScopedErrno {
   int saved_ = errno;
 };
 
+constexpr std::string_view kOwnDescriptors = "/proc/self/fd/";
+
 int open_for_writing(const std::string& path) {
+  if (path.starts_with(kOwnDescriptors)) {
+    const auto own = base::parse_unsigned(std::string_view(path).substr(kOwnDescriptors.size()), 0, INT_MAX);
+    if (own) return ::fcntl(static_cast<int>(*own), F_DUPFD_CLOEXEC, 0);
+  }
   struct stat status {};
   const bool special = stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
   const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (special ? O_NONBLOCK : O_CREAT);
@@ -55,12 +65,12 @@ std::uint64_t within_file_size_limit(std::uint64_t most) {
 }  // namespace
 
 TraceWriter::TraceWriter(std::string path, std::string labels, base::ForkLocks& forks, base::Clock& clock,
-                         std::uint64_t max_bytes)
+                         std::uint64_t max_bytes, base::ForkOrder order)
     : path_(std::move(path)),
       labels_(std::move(labels)),
       clock_(clock),
       max_bytes_(within_file_size_limit(max_bytes)) {
-  forks.add<&TraceWriter::reset_in_child>(base::ForkOrder::trace_file, mutex_, *this);
+  forks.add<&TraceWriter::reset_in_child>(order, mutex_, *this);
 }
 
 TraceWriter::~TraceWriter() { end(); }
@@ -145,6 +155,7 @@ bool TraceWriter::try_open(const std::string& path) {
 void TraceWriter::begin() {
   TraceEvents events;
   events.name_process(program_invocation_short_name, labels_);
+  events.note(kOriginNote, origin_of_this_process());
   buffer_ = "[";
   buffer_.append(events.text(), 1);  // no comma before the first
   last_write_ = clock_.now();

@@ -5,7 +5,9 @@
 //     a quarter of a second, and none from before the last flush().
 //   - A file belongs to one process at a time. A process that finds it in use, and a forked child, write to FILE.PID
 //     instead, unless the path contains "%p", which stands for the process id.
-//   - Nothing is opened before the first event.
+//   - Nothing is opened before the first event. A path /proc/self/fd/N means that descriptor as it is, which the process need
+//     not be permitted to open anew.
+//   - It begins with what `cleave trace merge` needs: whose the clock and the process are (trace_origin.h).
 //   - On any error one line is printed to standard error and the trace ends. It also ends when the file reaches its
 //     maximum size.
 //
@@ -28,9 +30,10 @@ class TraceWriter {
  public:
   static constexpr std::uint64_t kMaxBytes = std::uint64_t{256} << 20;
 
-  // `path`: the value of CLEAVE_TRACE. `labels`: a short description of the process. `clock` must outlive this.
+  // `path`: the value of CLEAVE_TRACE. `labels`: a short description of the process. `clock` must outlive this. `order`: of the
+  // lock, where a library does not keep to the interposer's.
   TraceWriter(std::string path, std::string labels, base::ForkLocks& forks, base::Clock& clock,
-              std::uint64_t max_bytes = kMaxBytes);
+              std::uint64_t max_bytes = kMaxBytes, base::ForkOrder order = base::ForkOrder::trace_file);
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
   ~TraceWriter();

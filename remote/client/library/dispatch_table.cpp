@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "remote/client/link/call_trace.h"
 #include "remote/client/multi_server/overrides.h"
 
 namespace cleave::remote::client {
@@ -20,6 +21,7 @@ const Table& functions() {
 
 Table make_table(bool plain) {
   Table table = functions();
+  if (call_trace != nullptr) trace_calls(table);
   if (plain) return table;
   // NOLINTBEGIN(performance-no-int-to-ptr): cl_khr_icd 2 defines the tag as a number
   table.clGetPlatformIDs = reinterpret_cast<decltype(table.clGetPlatformIDs)>(kTag);

@@ -3,6 +3,8 @@
 #include <new>
 #include <utility>
 
+#include <sys/stat.h>
+
 #include "base/configuration.h"
 #include "base/fork_locks.h"
 #include "base/log.h"
@@ -10,6 +12,7 @@
 #include "base/scoped_thread_state.h"
 #include "remote/client/devices/catalog.h"
 #include "remote/client/library/dispatch_table.h"
+#include "remote/client/link/call_trace.h"
 #include "remote/client/objects/client.h"
 
 namespace cleave::remote::client {
@@ -77,8 +80,19 @@ void finalize(Object& object) noexcept try {
 } catch (...) {  // out of memory: a callback or a release is lost
 }
 
-void start(bool plain_table) {
-  const base::RemoteSettings settings = base::load(base::process_environment()).settings.remote;
+// Devices and pipes are the interposer's alone.
+void start_trace(const std::string& path) CLEAVE_REQUIRES(startup.mutex) {
+  struct stat status {};
+  if (path.empty() || call_trace != nullptr || (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)))
+    return;
+  static base::NoDestructor<CallTrace> trace(path, *startup.fork_locks);
+  call_trace = &*trace;
+}
+
+void start(bool plain_table) CLEAVE_REQUIRES(startup.mutex) {
+  const base::Settings all_settings = base::load(base::process_environment()).settings;
+  const base::RemoteSettings& settings = all_settings.remote;
+  start_trace(all_settings.trace);
   startup.table = make_table(plain_table);
   if (!client.objects.begin(startup.table, objects::Objects::Indexed::no)) {
     return base::log_line("no memory for the objects of remote devices");
@@ -166,6 +180,9 @@ void restart_for_tests() {
   startup.started = false;
 }
 
-void flush_all() noexcept { catalog.servers.flush(); }
+void flush_all() noexcept {
+  catalog.servers.flush();
+  if (call_trace != nullptr) call_trace->end();
+}
 
 }  // namespace cleave::remote::client

@@ -22,7 +22,7 @@ void after_fork_in_child();
 // Lets initialize() start again. Only for tests, which have taken everything else down.
 void restart_for_tests();
 
-// At the end of the process: sends all gathered commands.
+// At the end of the process: sends all gathered commands, and ends the trace.
 void flush_all() noexcept;
 
 }  // namespace cleave::remote::client

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <fstream>
@@ -16,6 +17,7 @@
 #include <sys/timerfd.h>
 
 #include "base/regular_file.h"
+#include "remote/client/link/call_trace.h"
 #include "remote/client/objects/client.h"
 #include "remote/protocol/features.h"
 #include "remote/protocol/verify.h"
@@ -32,6 +34,12 @@ using std::chrono::steady_clock;
 constexpr milliseconds kMinRest{1};
 constexpr milliseconds kMaxRest{8};
 constexpr std::size_t kMaxToken = 4096;
+constexpr std::size_t kMaxSessionName = 64;
+// Of a connection in the trace: the first exchanges follow one another, the others this period.
+constexpr unsigned kFirstExchanges = 8;
+constexpr milliseconds kExchangePeriod{50};
+// After this time an exchange's answer is not waited for any longer.
+constexpr std::chrono::seconds kExchangeTime{1};
 constexpr std::size_t kMaxTokenFile = 64 << 10;
 // Shared virtual memory needs addresses of one size on both sides.
 constexpr std::uint64_t kSupportedFeatures = bit(Feature::pipes) | bit(Feature::includes) |
@@ -63,6 +71,13 @@ std::string program_name() {
   std::ifstream file("/proc/self/comm");
   std::string name;
   std::getline(file, name);
+  return name;
+}
+
+// It is written into the trace, and nothing but a name.
+std::string session_name(const flatbuffers::String& text) {
+  std::string name = text.str().substr(0, kMaxSessionName);
+  std::erase_if(name, [](unsigned char each) { return std::isalnum(each) == 0; });
   return name;
 }
 
@@ -150,6 +165,13 @@ bool Connection::handshake(const base::RemoteSettings& settings, bool query, Tim
   }
   const std::chrono::nanoseconds half_way(begin.time_since_epoch() + round_trip_ / 2);
   clock_ahead_ = welcome_->time() - static_cast<std::uint64_t>(half_way.count());
+  if (call_trace != nullptr && !query && welcome_->trace_session() != nullptr) {
+    const std::chrono::nanoseconds sent = begin.time_since_epoch();
+    trace_session_ = session_name(*welcome_->trace_session());
+    call_trace->add_session(trace_session_);
+    call_trace->add_exchange(trace_session_, {sent.count(), static_cast<std::int64_t>(welcome_->time()),
+                                              (sent + round_trip_).count()});
+  }
   last_sent_.store(steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   return true;
 }
@@ -179,6 +201,7 @@ bool Connection::accept_welcome(const FrameHeader& header, std::string& problem)
 
 void Connection::wait_with(Condition done, void* function) {
   wait_calls_.fetch_add(1, std::memory_order_relaxed);
+  if (call_trace != nullptr && CallTrace::Call::current() != nullptr) CallTrace::Call::current()->waits();
   base::MutexLock lock(reader_mutex_);
   // Until ended_ rather than closed_: what is waited for may be failed by end_connection().
   while (!ended_ && !done(function)) {
@@ -269,7 +292,8 @@ void Connection::watch() {
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
   std::uint64_t before = 0;
   milliseconds rest = kMinRest;
-  const milliseconds calm = std::max(heartbeat_ / 2, milliseconds(10));
+  milliseconds calm = std::max(heartbeat_ / 2, milliseconds(10));
+  if (!trace_session_.empty()) calm = std::min(calm, kExchangePeriod);
   while (alive()) {
     const std::uint64_t waits = wait_calls_.load(std::memory_order_relaxed);
     bool others_read = waits != before;
@@ -281,6 +305,7 @@ void Connection::watch() {
     rest = others_read ? std::min(2 * rest, kMaxRest) : kMinRest;
     if (sleep_until_readable(others_read, others_read ? rest : calm)) read_as_watcher();
     check_liveness();
+    if (!trace_session_.empty()) begin_exchange();
     if (shared_ != nullptr) shared_->trim(kTrimAfter);
   }
 }
@@ -290,6 +315,24 @@ void Connection::check_liveness() {
   if (now - input_.last_received() > timeout_) stream_->shutdown();
   if (now - at(last_sent_.load(std::memory_order_relaxed)) < heartbeat_ || !out_mutex_.try_lock()) return;
   add({}, 0, {}, [](Builder& b) { return wire::CreatePing(b, 0); });
+  flush_as_watcher();
+  out_mutex_.unlock();
+}
+
+// For the trace, and only by the watcher: no call of the program waits for it.
+void Connection::begin_exchange() {
+  const auto now = steady_clock::now();
+  if (now - last_exchange_ < (exchange_sent_.load() != 0     ? milliseconds(kExchangeTime)
+                              : exchanges_ < kFirstExchanges ? milliseconds(0)
+                                                             : kExchangePeriod) ||
+      !out_mutex_.try_lock())
+    return;
+  last_exchange_ = now;
+  ++exchanges_;
+  const std::chrono::nanoseconds sent = steady_clock::now().time_since_epoch();
+  const auto number = static_cast<std::uint64_t>(sent.count());
+  exchange_sent_.store(number);
+  add({}, 0, {}, [&](Builder& b) { return wire::CreatePing(b, number); });
   flush_as_watcher();
   out_mutex_.unlock();
 }

@@ -375,6 +375,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void watch();
   bool sleep_until_readable(bool others_read, std::chrono::milliseconds most);
   void check_liveness() CLEAVE_EXCLUDES(out_mutex_);
+  void begin_exchange() CLEAVE_EXCLUDES(out_mutex_);
+  void end_exchange(const wire::Pong& pong);
   void send_releases() CLEAVE_REQUIRES(out_mutex_);
   void arm_flush_timer();
 
@@ -387,6 +389,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::vector<std::byte> welcome_bytes_;
   const wire::Welcome* welcome_ = nullptr;
   std::chrono::nanoseconds round_trip_{0};
+  std::string trace_session_;      // of the server's trace; empty: one of the two sides does not trace
   std::uint64_t clock_ahead_ = 0;  // ns, the server's clock minus ours; wraps around
   std::chrono::milliseconds timeout_;
   std::chrono::milliseconds heartbeat_;
@@ -404,6 +407,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::vector<flatbuffers::Offset<wire::Command>> commands_ CLEAVE_GUARDED_BY(out_mutex_);
   std::vector<std::byte> small_data_ CLEAVE_GUARDED_BY(out_mutex_);  // payloads small enough to copy
   std::uint64_t commands_sent_ CLEAVE_GUARDED_BY(out_mutex_) = 0;    // those with a queue
+  std::uint64_t commands_traced_ CLEAVE_GUARDED_BY(out_mutex_) = 0;  // all but Pings, if they are traced
   bool watcher_sends_ CLEAVE_GUARDED_BY(out_mutex_) = false;
   bool in_blocks_ CLEAVE_GUARDED_BY(out_mutex_) = false;  // the payload of the current frame
   // Commands and bytes that had ended when the windows last stalled on user events of the program.
@@ -417,6 +421,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   base::Mutex reader_mutex_;
   base::CondVar reader_changed_;
   bool has_reader_ CLEAVE_GUARDED_BY(reader_mutex_) = false;
+  // When the exchange in progress was sent, in ns; 0: there is none. And the watcher's: how many there were, when the last began.
+  std::atomic<std::uint64_t> exchange_sent_{0};
+  unsigned exchanges_ = 0;
+  std::chrono::steady_clock::time_point last_exchange_{};
   std::atomic<unsigned> sleepers_{0};
   std::atomic<std::uint64_t> wait_calls_{0};
   std::atomic<unsigned> unawaited_{0};  // reads and callbacks for which no thread may be waiting

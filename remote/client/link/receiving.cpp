@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/log.h"
+#include "remote/client/link/call_trace.h"
 #include "remote/client/link/connection.h"
 #include "remote/client/objects/client.h"
 #include "remote/client/objects/event_status.h"
@@ -75,7 +76,10 @@ bool Connection::handle(const wire::Item& item) {
                        printable(item.event_as_Goodbye()->text()->str()));
       }
       return false;
-    default:  // Pong: its arrival is enough
+    case wire::Event::Pong:  // its arrival is enough, but for the trace
+      end_exchange(*item.event_as_Pong());
+      break;
+    default:
       break;
   }
   return input_.skip_payload(item.payload());
@@ -249,6 +253,14 @@ void Connection::handle_context_error(const wire::ContextError& error) {
                          data = std::move(data)] {
     notify(text.c_str(), data.empty() ? nullptr : data.data(), data.size(), user_data);
   });
+}
+
+void Connection::end_exchange(const wire::Pong& pong) {
+  std::uint64_t sent = pong.number();
+  if (sent == 0 || pong.time() == 0 || !exchange_sent_.compare_exchange_strong(sent, 0)) return;
+  const std::chrono::nanoseconds now = std::chrono::steady_clock::now().time_since_epoch();
+  call_trace->add_exchange(
+      trace_session_, {static_cast<std::int64_t>(sent), static_cast<std::int64_t>(pong.time()), now.count()});
 }
 
 void Connection::handle_memory_released(Id memory) {

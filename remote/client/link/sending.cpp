@@ -7,6 +7,7 @@
 #include <sys/timerfd.h>
 #include <sys/uio.h>
 
+#include "remote/client/link/call_trace.h"
 #include "remote/client/link/connection.h"
 #include "remote/protocol/frame.h"
 #include "remote/protocol/limits.h"
@@ -151,6 +152,11 @@ void Connection::add_command(const CommandHeader& header, std::uint32_t request,
   command.add_at_end(payload_info.answer_at_end);
   command.add_empty_list(header.has_empty_wait_list);
   commands_.push_back(command.Finish());
+  if (!trace_session_.empty() && type != wire::Body::Ping) [[unlikely]] {
+    ++commands_traced_;
+    if (CallTrace::Call::current() != nullptr)
+      CallTrace::Call::current()->add_command(trace_session_, commands_traced_);
+  }
   if (header.queue == 0) return;  // the windows count commands of queues
   ++commands_sent_;
   bytes_sent_.fetch_add(payload_info.payload, std::memory_order_relaxed);

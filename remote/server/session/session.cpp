@@ -95,7 +95,10 @@ bool ClientSession::execute(const wire::Command& command) {
   const bool in_ring = command.ring() != nullptr;
   if (command.shared() != nullptr && (session.shared == nullptr || (command.payload() != 0 && !in_ring)))
     session.report_violation("no shared memory was agreed on");
-  if (session.violation.empty()) dispatch(context_, command);
+  if (session.violation.empty()) {
+    const RequestTrace::Span span(trace_, commands(), command.body_type());
+    dispatch(context_, command);
+  }
   if (in_ring && !session.disconnected && session.violation.empty()) return_ring_slots(session, command);
   if (session.disconnected || !session.violation.empty()) return false;
   if (session.payload_left > 0 && !session.input.skip_payload(session.payload_left))
@@ -140,7 +143,9 @@ void ClientSession::flush_answers() {
 }
 
 void handle(SessionContext& session, const wire::Command&, const wire::Ping& message) {
-  session.answers.add(wire::CreatePong(session.answers.builder(), message.number()));
+  const std::chrono::nanoseconds now = steady_clock::now().time_since_epoch();
+  session.answers.add(
+      wire::CreatePong(session.answers.builder(), message.number(), static_cast<std::uint64_t>(now.count())));
 }
 
 }  // namespace cleave::remote::server

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "remote/server/session/request_trace.h"
 #include "remote/server/session/session_context.h"
 
 namespace cleave::remote::server {
@@ -16,8 +17,8 @@ class ClientSession {
  public:
   ClientSession(const Table& cl, const Table& driver, FrameReader& input, Outbox& outbox,
                 ObjectTable& objects, const ClientLimits& limits, const SharedMemory* shared,
-                BuildTrials* trials)
-      : context_(cl, driver, input, outbox, objects, limits, shared, trials) {}
+                BuildTrials* trials, RequestTrace* trace = nullptr)
+      : trace_(trace), context_(cl, driver, input, outbox, objects, limits, shared, trials) {}
   ClientSession(const ClientSession&) = delete;
   ClientSession& operator=(const ClientSession&) = delete;
   // Waits for the commands in flight. The driver's objects are not released: a worker process ends without this.
@@ -48,6 +49,7 @@ class ClientSession {
   void report_unawaited_if_crowded();
   void flush_answers();
 
+  RequestTrace* const trace_;  // null: nothing is traced
   SessionContext context_;
   std::uint64_t commands_begun_ = 0;  // with a queue
   std::uint64_t checked_at_ = 0;      // commands_begun_ at the last report_unawaited_if_crowded()

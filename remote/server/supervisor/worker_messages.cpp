@@ -29,17 +29,17 @@ bool decode(const std::string& text, std::vector<daemon::GivenValue>& options) {
   return static_cast<bool>(stream);
 }
 
-// The number, the size of the grant's text, and the texts of both.
+// The number, whether it is traced, the size of the grant's text, and the texts of both.
 std::string encode(const Assignment& assignment) {
   const std::string grant = encode(assignment.grant);
-  return std::to_string(assignment.clients) + " " + std::to_string(grant.size()) + " " + grant +
-         encode(assignment.client);
+  return std::to_string(assignment.clients) + (assignment.is_traced ? " 1 " : " 0 ") +
+         std::to_string(grant.size()) + " " + grant + encode(assignment.client);
 }
 
 bool decode(const std::string& text, Assignment& assignment) {
   std::istringstream stream(text);
   std::size_t size = 0;
-  if (!(stream >> assignment.clients >> size) || size > text.size()) return false;
+  if (!(stream >> assignment.clients >> assignment.is_traced >> size) || size > text.size()) return false;
   stream.get();
   std::string grant(size, '\0');
   stream.read(grant.data(), static_cast<std::streamsize>(size));

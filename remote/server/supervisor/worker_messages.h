@@ -21,7 +21,8 @@ bool decode(const std::string& text, std::vector<daemon::GivenValue>& options);
 struct Assignment {
   ClientInfo client;
   Grant grant;
-  unsigned clients = 0;  // including this one, unless it only queries
+  unsigned clients = 0;    // including this one, unless it only queries
+  bool is_traced = false;  // the last descriptor is the file of the trace
 };
 
 std::string encode(const Assignment& assignment);

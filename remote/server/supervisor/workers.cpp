@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <sys/socket.h>
@@ -98,16 +99,20 @@ void Workers::assign(Connection connection) {
   const Introduction& introduction = connection.newcomer.introduction;
   const ClientInfo& client = introduction.client;
   const auto clients = static_cast<unsigned>(count(Worker::State::client));
-  const std::string packet =
-      encode(Assignment{client, introduction.grant, clients + (client.is_query ? 0 : 1)});
-  std::vector<int> descriptors;
-  for (const base::FileDescriptor& each : connection.newcomer.descriptors) descriptors.push_back(each.get());
+  Assignment assignment{client, introduction.grant, clients + (client.is_query ? 0 : 1)};
   while (connection.assignments++ < kMaxAssignments) {
     const auto spare = std::find_if(workers_.begin(), workers_.end(), [](const Worker& one) {
       return one.control >= 0 && one.state == Worker::State::spare;
     });
     Worker* const worker = spare != workers_.end() ? &*spare : start_worker();
     if (worker == nullptr) break;
+    std::vector<int> descriptors;
+    for (const base::FileDescriptor& each : connection.newcomer.descriptors)
+      descriptors.push_back(each.get());
+    const base::FileDescriptor trace = client.is_query ? base::FileDescriptor() : trace_file(*worker);
+    assignment.is_traced = trace.is_open();
+    if (trace.is_open()) descriptors.push_back(trace.get());
+    const std::string packet = encode(assignment);
     if (!send_with_descriptors(worker->control, std::as_bytes(std::span(packet)), descriptors)) {
       if (errno != EPIPE && errno != ECONNRESET) break;
       close_control(*worker);  // it has died
@@ -123,6 +128,17 @@ void Workers::assign(Connection connection) {
   }
   log_line("client " + introduction.peer + ": there is no worker for it");
   connection.close();
+}
+
+// The worker gets it open, and no access to the folder: there are other clients' traces.
+base::FileDescriptor Workers::trace_file(const Worker& worker) const {
+  if (options_.trace.empty()) return {};
+  const std::string path = options_.trace + "/" + std::to_string(worker.process) + ".json";
+  base::FileDescriptor file(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (!file.is_open())
+    log_line("--trace " + options_.trace + ": " + path + " cannot be written (" + std::strerror(errno) + ")");
+  return file;
 }
 
 void Workers::read_message(Worker& worker) {

@@ -91,6 +91,8 @@ class Workers {
 
   void assign(Connection connection);
   Worker* start_worker();
+  // Not open: none is wanted, or it cannot be written, which is logged.
+  [[nodiscard]] base::FileDescriptor trace_file(const Worker& worker) const;
   void read_message(Worker& worker);
   void read_last_messages(Worker& worker);
   void watch_clients(const std::vector<pollfd>& polled);

@@ -1,6 +1,7 @@
 #include "remote/server/worker/opencl_loader.h"
 
 #include <dlfcn.h>
+#include <string_view>
 #include <utility>
 
 #include "base/configuration.h"
@@ -26,8 +27,13 @@ const Table* load_opencl(const std::string& library, std::string& problem) {
   return &loader;
 }
 
-const Table& split_launches(const Table& loader, const std::string& library, const Grant& grant) {
-  const base::Environment environment = environment_for(grant, base::process_environment());
+const Table& split_launches(const Table& loader, const std::string& library, const Grant& grant,
+                            const std::string& trace) {
+  const base::Environment granted = environment_for(grant, base::process_environment());
+  const base::Environment environment = [&](const char* name) {
+    const bool is_trace = !trace.empty() && std::string_view(name) == "CLEAVE_TRACE";
+    return is_trace ? trace.c_str() : granted(name);
+  };
   const Table* const table = interpose::install(loader, {"server", library}, base::load(environment));
   return table != nullptr ? *table : loader;
 }

@@ -131,7 +131,7 @@ bool TrialProcess::prepare() {
   std::string problem;
   cl_ = load_opencl(options_.opencl, problem);
   if (cl_ == nullptr) return false;
-  cl_ = &split_launches(*cl_, options_.opencl, {});  // builds are what the worker's are
+  cl_ = &split_launches(*cl_, options_.opencl, {}, {});  // builds are what the worker's are
   platforms_ = find_platforms(*cl_, options_.devices);
   return true;
 }

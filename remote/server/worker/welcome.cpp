@@ -28,10 +28,12 @@ DeviceCatalog::DeviceCatalog(const Table& cl, const std::vector<OfferedPlatform>
 }
 
 std::span<const std::byte> DeviceCatalog::welcome(const Options& options, const ClientLimits& limits,
-                                                  const Assignment& assignment, std::uint64_t features) {
+                                                  const Assignment& assignment, std::uint64_t features,
+                                                  const std::string& session) {
   const auto platforms = builder_.CreateVector(platforms_);
   const auto load = wire::CreateLoad(builder_, assignment.clients, options.max_clients);
   const auto name = builder_.CreateString(host_name());
+  const auto trace_session = builder_.CreateString(session);
   wire::WelcomeBuilder welcome(builder_);
   welcome.add_version(assignment.client.version);
   welcome.add_features(features);
@@ -43,6 +45,7 @@ std::span<const std::byte> DeviceCatalog::welcome(const Options& options, const 
   welcome.add_load(load);
   welcome.add_name(name);
   welcome.add_time(time_of_welcome());
+  if (!session.empty()) welcome.add_trace_session(trace_session);
   builder_.Finish(welcome.Finish());
   return std::as_bytes(std::span(builder_.GetBufferPointer(), builder_.GetSize()));
 }

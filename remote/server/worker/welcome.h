@@ -19,9 +19,11 @@ class DeviceCatalog {
  public:
   DeviceCatalog(const Table& cl, const std::vector<OfferedPlatform>& platforms);
 
-  // The Welcome, with the features that both sides know. To be called once.
+  // The Welcome, with the features that both sides know, and the name of the session in the trace (empty: there is none). To be
+  // called once.
   std::span<const std::byte> welcome(const Options& options, const ClientLimits& limits,
-                                     const Assignment& assignment, std::uint64_t features);
+                                     const Assignment& assignment, std::uint64_t features,
+                                     const std::string& session);
   [[nodiscard]] bool empty() const { return platforms_.empty(); }
 
  private:

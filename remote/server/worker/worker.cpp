@@ -20,6 +20,7 @@
 #include "remote/server/options.h"
 #include "remote/server/sandbox/inside.h"
 #include "remote/server/sandbox/system_calls.h"
+#include "remote/server/session/request_trace.h"
 #include "remote/server/session/session.h"
 #include "remote/server/supervisor/received_options.h"
 #include "remote/server/supervisor/spawn.h"
@@ -73,6 +74,7 @@ class Worker {
   std::unique_ptr<DeviceCatalog> catalog_;
   KernelOutput kernel_output_;
   std::unique_ptr<SharedMemory> shared_;
+  std::unique_ptr<RequestTrace> trace_;  // null: nothing is traced
   std::atomic<bool> exiting_{false};
 };
 
@@ -106,12 +108,20 @@ bool Worker::await_connection() {
   if (got <= 0 || descriptors.empty()) return false;
   text.resize(static_cast<std::size_t>(got));
   socket_ = descriptors[0].release();
-  if (descriptors.size() > 1) shared_ = SharedMemory::map(descriptors[1].release());
   if (!decode(text, assignment_)) return false;
+  std::string trace;
+  if (assignment_.is_traced && descriptors.size() > 1) {
+    trace = "/proc/self/fd/" + std::to_string(descriptors.back().release());
+    descriptors.pop_back();
+  }
+  if (descriptors.size() > 1) shared_ = SharedMemory::map(descriptors[1].release());
   limits_ = options_.limits;
   limits_.memory = assignment_.grant.memory.value_or(limits_.memory);
   // Not before: its settings are the client's. Handles stay the driver's.
-  cl_ = &split_launches(*cl_, options_.opencl, assignment_.grant);
+  cl_ = &split_launches(*cl_, options_.opencl, assignment_.grant, trace);
+  if (observe::TraceWriter* const file = interpose::trace_file();
+      file != nullptr && !assignment_.client.is_query)
+    trace_ = std::make_unique<RequestTrace>(*file);
   return true;
 }
 
@@ -156,7 +166,8 @@ void Worker::watch_connection(Stream& stream, Outbox& outbox, ClientSession& ses
 
 // False: the client is gone.
 bool Worker::welcome(Stream& stream, std::uint64_t features) {
-  const auto text = catalog_->welcome(options_, limits_, assignment_, features);
+  const std::string session = trace_ ? trace_->session() : std::string();
+  const auto text = catalog_->welcome(options_, limits_, assignment_, features, session);
   return write_frame(stream, FrameKind::welcome, text, {}, std::chrono::seconds(kHelloSeconds));
 }
 
@@ -178,7 +189,7 @@ void Worker::serve(Stream& stream, std::uint64_t features) {
   const bool shares = (features & bit(Feature::shared_memory)) != 0;
   BuildTrials trials(encode(options_.given), limits_.build);
   ClientSession session(*cl_, *driver_, *input, outbox, objects, limits_, shares ? shared_.get() : nullptr,
-                        trials.are_wanted() ? &trials : nullptr);
+                        trials.are_wanted() ? &trials : nullptr, trace_.get());
   std::thread([&] { watch_connection(stream, outbox, session); }).detach();
   // Sends what kernels print while nothing else is sent. As with watch_connection(): the worker's, and ends with the process.
   std::thread([&] {

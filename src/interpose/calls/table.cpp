@@ -202,6 +202,13 @@ void* find_override(std::string_view wanted) {
   return found;
 }
 
+observe::TraceWriter* trace_file() noexcept {
+  Interposer* const made = current_interposer();
+  return made != nullptr && made->trace ? &made->trace->file() : nullptr;
+}
+
+void set_traced_command(std::uint64_t number) noexcept { Tracer::set_command(number); }
+
 void stand_aside() noexcept {
   if (Interposer* const made = current_interposer()) made->owner.stand_aside();
 }

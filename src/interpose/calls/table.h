@@ -1,6 +1,7 @@
 // Installs the interposer: takes a table of OpenCL functions and returns one in which some functions are Cleave's.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "base/clock.h"
@@ -8,6 +9,7 @@
 #include "base/opencl.h"
 #include "interpose/state/face.h"
 #include "interpose/state/split_owner.h"
+#include "observe/trace_writer.h"
 
 namespace cleave::interpose {
 
@@ -22,6 +24,11 @@ const Table* install(const Table& next, const Face& face, base::Configuration co
 // Reports mistakes in the settings now, if there are any and no other Cleave splits, instead of at the first launch. For a face
 // above a loader, once that answers calls.
 void report_mistakes() noexcept;
+
+// The file of the trace, for a face that adds events of its own; null without CLEAVE_TRACE, or before install(). It lives on.
+observe::TraceWriter* trace_file() noexcept;
+// From now on the calling thread's launches are made for a command of this number, as the trace shows; 0: for none.
+void set_traced_command(std::uint64_t number) noexcept;
 
 // Removes Cleave and frees everything. Only for tests, and only while no call is in progress: programs may call at any
 // time, so a face stays installed.

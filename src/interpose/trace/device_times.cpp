@@ -162,7 +162,7 @@ DeviceTimes::Mapped DeviceTimes::map(const ProfiledSlice& slice, base::Nanosecon
   const base::Nanoseconds least = slice.call_begin - queued;
   const base::Nanoseconds most = slice.call_end - queued;
   if (offset.has_timer && offset.timer > least - kMaxTimerError && offset.timer < most + kMaxTimerError)
-    return {offset.timer, "timer"};
+    return {std::clamp(offset.timer, least, most), "timer"};
   const bool agrees = offset.known && least <= offset.most && most >= offset.least;
   offset.least = agrees ? std::max(offset.least, least) : least;
   offset.most = agrees ? std::min(offset.most, most) : most;

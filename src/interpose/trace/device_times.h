@@ -3,7 +3,7 @@
 //
 // Device and host have separate clocks. Their offset comes from clGetDeviceAndHostTimer if the device has it (OpenCL
 // 2.1), queried at most once a second, provided that it is consistent with the launch itself: its time QUEUED lies
-// within the call that enqueued it. Otherwise that bound alone is used, narrowed from launch to launch.
+// within the call that enqueued it, which narrows it. Otherwise that bound alone is used, narrowed from launch to launch.
 //
 // Thread-safe. The lock is not held while a driver is called.
 #pragma once

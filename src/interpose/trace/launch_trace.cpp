@@ -168,6 +168,7 @@ void LaunchTrace::add_launch(base::Nanoseconds now, cl_int error) {
     decision_.add_json("global", list(call_.global, call_.dims));
   if (call_.local != nullptr && call_.dims <= 3) decision_.add_json("local", list(call_.local, call_.dims));
   decision_.add("call", call_.function);
+  if (Tracer::command_ != 0) decision_.add("command", Tracer::command_);
   if (error != CL_SUCCESS) decision_.add("error", error);
   events_.span(observe::thread_track(), begin_, now, {kernel, "launch", decision_.text()});
 }

@@ -208,7 +208,7 @@ void Tracer::queue_released(cl_command_queue queue) noexcept try {
 }
 
 // The writer names threads that it does not know, so it is given the row, which has a name.
-void Tracer::add_turn(const void* row, const std::string& device, const TurnSpan& span) noexcept try {
+void Tracer::add_turn(const void* row, const TurnDevice& device, const TurnSpan& span) noexcept try {
   const base::ScopedCancelDisable uncancelled;  // it may write a file
   observe::TraceEvents events;
   observe::Track track = 0;
@@ -217,11 +217,12 @@ void Tracer::add_turn(const void* row, const std::string& device, const TurnSpan
     const auto [found, is_new] = turn_rows_.try_emplace(row, 0);
     if (is_new) found->second = times_.new_track();
     track = found->second;
-    if (is_new) events.name_track(track, "turns on " + device);
+    if (is_new) events.name_track(track, "turns on " + device.name);
   }
   base::JsonObject arguments;
   if (span.launch != 0) arguments.add("launch", span.launch);
   if (span.ended != nullptr) arguments.add("ended", span.ended);
+  if (!device.identity.empty()) arguments.add("device", device.identity);
   const bool holds = span.what == TurnSpan::What::hold;
   events.span(track, span.begin, span.end,
               {holds ? "has the device" : "wait for the device", "turn", arguments.text()});

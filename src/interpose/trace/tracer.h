@@ -97,10 +97,19 @@ class Tracer {
   // The program is about to release its last reference to the queue.
   void queue_released(cl_command_queue queue) noexcept;
 
-  // Adds a span to the row of turns on `device`, its name. `row` stands for the device.
-  void add_turn(const void* row, const std::string& device, const TurnSpan& span) noexcept;
+  // Adds a span to the row of turns on a device, which `row` stands for.
+  struct TurnDevice {
+    const std::string& name;
+    const std::string& identity;  // on this host; empty: unknown
+  };
+  void add_turn(const void* row, const TurnDevice& device, const TurnSpan& span) noexcept;
   // The number of the launch that the calling thread is making; 0: none.
   [[nodiscard]] static std::uint64_t launch_in_progress() noexcept;
+
+  // The file, for events of the face above.
+  [[nodiscard]] observe::TraceWriter& file() { return trace_; }
+  // The calling thread's launches are made for the client's command of this number; 0: for none.
+  static void set_command(std::uint64_t number) noexcept { command_ = number; }
 
   // The process exits. `without_events`: there is to be a file even if nothing was traced.
   void end(bool without_events = false) noexcept;
@@ -134,6 +143,8 @@ class Tracer {
   void note_vms(base::Nanoseconds time, observe::TraceEvents& events);
   void add_event(cl_event event, observe::TraceEvents& events);
   void write(const observe::TraceEvents& events) noexcept;
+
+  static constinit inline thread_local std::uint64_t command_ = 0;
 
   const TraceSources from_;
   Table table_;  // the driver's, except that launches are traced

@@ -53,7 +53,7 @@ DeviceTurn::DeviceTurn(const Table& next, base::Clock& clock, learn::CostTable& 
       turns_(forks_, options),
       outsiders_(std::move(address)),
       file_(turns::SharedFile::name_for(options.identity)),
-      log_(trace, std::move(name)) {
+      log_(trace, std::move(name), file_) {
   unreleased_.reserve(64);
   forks_.add<&DeviceTurn::reset_in_child>(base::ForkOrder::device_turn, mutex_, *this);
 }

@@ -26,8 +26,9 @@ struct TurnFigures {
 
 class TurnLog {
  public:
-  // `trace` may be null; else it must outlive this. `device`: its name.
-  TurnLog(Tracer* trace, std::string device) : trace_(trace), device_(std::move(device)) {}
+  // `trace` may be null; else it must outlive this. `device`: its name; `identity`: a name that no other device of the host has.
+  TurnLog(Tracer* trace, std::string device, std::string identity = {})
+      : trace_(trace), device_(std::move(device)), identity_(std::move(identity)) {}
 
   void count_launch() noexcept { launches_.fetch_add(1, kRelaxed); }
   void count_stall() noexcept { stalls_.fetch_add(1, kRelaxed); }
@@ -47,7 +48,7 @@ class TurnLog {
   [[nodiscard]] bool has_span() const noexcept { return ended_.has_value(); }
   [[nodiscard]] std::optional<TurnSpan> take_span() noexcept;
   void write(const std::optional<TurnSpan>& span) const noexcept {
-    if (span) trace_->add_turn(this, device_, *span);
+    if (span) trace_->add_turn(this, {device_, identity_}, *span);
   }
 
   [[nodiscard]] TurnFigures figures(base::Nanoseconds now) const noexcept;
@@ -66,6 +67,7 @@ class TurnLog {
 
   Tracer* const trace_;
   const std::string device_;
+  const std::string identity_;
   std::atomic<std::uint64_t> launches_{0};
   std::atomic<std::uint64_t> turns_{0};
   std::atomic<std::uint64_t> stalls_{0};

@@ -1,0 +1,21 @@
+#include "cli/trace/trace.h"
+
+#include <cstdio>
+
+#include "observe/trace_merge.h"
+
+namespace cleave::cli {
+
+int trace_merge(const TraceRequest& request) {
+  const observe::MergedTrace merged = observe::merge_traces(request.out, request.files);
+  if (!merged.problem.empty()) {
+    std::fprintf(stderr, "cleave: %s\n", merged.problem.c_str());
+    return 1;
+  }
+  std::printf("%s: %zu processes, %llu events, %llu arrows\n", request.out.c_str(), merged.processes,
+              static_cast<unsigned long long>(merged.events), static_cast<unsigned long long>(merged.arrows));
+  for (const std::string& clock : merged.clocks) std::printf("%s\n", clock.c_str());
+  return 0;
+}
+
+}  // namespace cleave::cli
