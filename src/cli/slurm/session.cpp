@@ -1,5 +1,7 @@
 // `cleave slurm run` and its session: the servers' step and the program's, one of which does not outlive the other.
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -24,6 +26,9 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::seconds kStepTimeout{180};
 constexpr std::chrono::seconds kStepPatience{10};  // with a step that has been told to end
+// With salloc, which is to hear that its job has been revoked: after the last word of it, and in all.
+constexpr std::chrono::seconds kRevocationQuiet{2};
+constexpr std::chrono::seconds kRevocationTime{10};
 
 void append_words(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
 
@@ -174,6 +179,19 @@ std::optional<int> servers_and_program(const SlurmSessionRequest& request, Signa
 // time limit.
 void give_back() { capture({"scancel", "--quiet", variable("SLURM_JOB_ID")}); }
 
+// When salloc 22.05 hears that its job, or a component, has been revoked, its thread for messages reaps the command if that has just
+// ended. The thread that waits for the command then waits for ever, and keeps a processor busy. So the session does not end
+// before these messages have come: each makes salloc send it a SIGTERM (--kill-command).
+void outlive_revocation(SignalWatch& signals) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto last = begin + kRevocationTime;
+  auto until = begin + kRevocationQuiet;
+  for (auto now = begin; now < std::min(until, last); now = std::chrono::steady_clock::now()) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(std::min(until, last) - now);
+    if (signals.wait(-1, left)) until = std::chrono::steady_clock::now() + kRevocationQuiet;
+  }
+}
+
 }  // namespace
 
 int slurm_run(const SlurmRunRequest& request) {
@@ -193,8 +211,11 @@ int slurm_session(const SlurmSessionRequest& request) {
   // If salloc is killed, somebody has to give the allocation back.
   if (request.owns_allocation) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   const std::optional<int> status = servers_and_program(request, signals);
+  if (!request.owns_allocation || status == 0) return status.value_or(1);
   // Not where the program has failed by itself: salloc's exit status would be another.
-  if (request.owns_allocation && !status) give_back();
+  if (!status) give_back();
+  // It may have failed because the job was revoked.
+  outlive_revocation(signals);
   return status.value_or(1);
 }
 
