@@ -59,6 +59,8 @@ class ScreenTest(LimitsTest):
         self.tmux("send-keys", *keys)
 
     def type(self, line):
+        """At the shell's prompt: what is typed before is shown in front of it."""
+        wait_until(lambda: self.screen().rstrip().split("\n")[-1] == "$", lambda: f"there is no prompt:\n{self.screen()}")
         self.tmux("send-keys", "-l", line)
         self.press("Enter")
 
