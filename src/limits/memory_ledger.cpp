@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
-#include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits>
@@ -51,8 +51,10 @@ std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
 
 std::uint64_t new_ledger_nonce() {
   std::uint64_t nonce = 0;
-  if (getrandom(&nonce, sizeof nonce, GRND_NONBLOCK) != sizeof nonce)
-    nonce = static_cast<std::uint64_t>(::time(nullptr)) << 32U | static_cast<std::uint64_t>(getpid());
+  if (getrandom(&nonce, sizeof nonce, GRND_NONBLOCK) != sizeof nonce) {
+    nonce = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()) << 22U |
+            static_cast<std::uint64_t>(getpid());
+  }
   return std::max<std::uint64_t>(nonce, 1);
 }
 

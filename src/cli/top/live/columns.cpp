@@ -54,9 +54,10 @@ std::string total_time(const std::optional<std::uint64_t>& ns) {
   const std::uint64_t hundredths = *ns / 10'000'000;
   const auto seconds = static_cast<unsigned>(hundredths / 100 % 60);
   const std::uint64_t minutes = hundredths / 6000;
-  if (minutes < 60)
+  if (minutes < 60) {
     return formatted("%u:%02u.%02u", static_cast<unsigned>(minutes), seconds,
                      static_cast<unsigned>(hundredths % 100));
+  }
   return formatted("%llu:%02u:%02u", static_cast<unsigned long long>(minutes / 60),
                    static_cast<unsigned>(minutes % 60), seconds);
 }

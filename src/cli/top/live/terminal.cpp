@@ -43,10 +43,7 @@ std::string terminal_type() {
   return type == nullptr ? "" : type;
 }
 
-bool can_place_cursor() {
-  const char* const place = tigetstr("cup");
-  return place != nullptr && place != reinterpret_cast<const char*>(-1);
-}
+bool can_place_cursor() { return tigetstr("cup") != nullptr; }
 
 bool wants_colours() {
   const char* const no_colour = std::getenv("NO_COLOR");  // https://no-color.org
