@@ -11,7 +11,6 @@ from support.processes import cleave
 from support.remote import RemoteTest, Server
 
 ELSEWHERE = ("unshare", "--time", "--monotonic", "1000")
-ROUNDS = 6
 
 
 def begin_of(event):
@@ -36,14 +35,16 @@ class TimeLine(RemoteTest):
         server = Server(folder / "server", environment, "--trace", str(traces), prefix=prefix)
         self.addCleanup(server.stop)
         local = subprocess.Popen([str(word) for word in (OPTIONS.cleave, "run", "--trace", folder / "local.json", "--",
-                                                         OPTIONS.programs / "turn_taker", ROUNDS)],
+                                                         OPTIONS.programs / "turn_taker", 0)],
                                  env=environment, stdout=subprocess.PIPE, text=True)
         self.addCleanup(local.stdout.close)
         self.addCleanup(local.kill)
+        self.assertEqual(local.stdout.readline(), "began\n")
         native = self.run_native(*OPTIONS.program)
         run = self.run_remotely("run", server.addresses["tcp"], *OPTIONS.program, CLEAVE_TRACE=folder / "program.json")
         self.assertSameOutput(native, run)
-        self.assertIn("right", local.communicate()[0])
+        local.kill()  # it has been beside the other all the time; its trace is one of a killed program
+        local.wait()
         server.stop()
         (session,) = traces.glob("*.json")
         self.assertEqual(session.stat().st_mode & 0o777, 0o600)
