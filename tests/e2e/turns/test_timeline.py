@@ -1,16 +1,21 @@
 """One time line: the traces of a remote program, its server and a local program on the same device become one file, in which
 arrows lead from the program's calls to the device, in the order in which things happened."""
 
+import contextlib
 import json
+import re
 import shutil
 import subprocess
+import threading
 from collections import defaultdict
 
 from support.options import OPTIONS, main
-from support.processes import cleave
+from support.processes import TIMEOUT, cleave
 from support.remote import RemoteTest, Server
 
 ELSEWHERE = ("unshare", "--time", "--monotonic", "1000")
+PERIOD = 0.02  # seconds between the local program's rounds: their number is bounded, and so is its trace
+RUNS = 10  # at most
 
 
 def begin_of(event):
@@ -18,6 +23,41 @@ def begin_of(event):
 
 
 class TimeLine(RemoteTest):
+    @contextlib.contextmanager
+    def neighbour(self, trace, environment):
+        """A local program that launches on the same device all the while."""
+        command = (OPTIONS.cleave, "run", "--trace", trace, "--", OPTIONS.programs / "turn_taker", 0, "paired")
+        local = subprocess.Popen([str(word) for word in command], env=environment, stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, text=True)
+        over = threading.Event()
+        lines = []
+
+        def play():
+            with contextlib.suppress(BrokenPipeError):  # it has been killed
+                while not lines or lines[-1] == "next\n" and not over.wait(PERIOD):
+                    local.stdin.write("go\n")
+                    local.stdin.flush()
+                    lines.append(local.stdout.readline())
+                    began.set()
+
+        began = threading.Event()
+        player = threading.Thread(target=play)
+        player.start()
+        watchdog = threading.Timer(TIMEOUT, local.kill)
+        watchdog.start()
+        try:
+            began.wait()
+            yield
+        finally:
+            over.set()
+            player.join()
+            with contextlib.suppress(BrokenPipeError):
+                local.stdin.close()
+            local.wait()
+            watchdog.cancel()
+            local.stdout.close()
+        self.assertEqual((local.returncode, set(lines)), (2, {"next\n"}), "its input has ended")
+
     def merge(self, *files):
         out = self.own_folder() / "merged.json"
         done = cleave("trace", "merge", str(out), *map(str, files), environment=self.environment())
@@ -34,17 +74,11 @@ class TimeLine(RemoteTest):
         environment = self.environment(**turns)
         server = Server(folder / "server", environment, "--trace", str(traces), prefix=prefix)
         self.addCleanup(server.stop)
-        local = subprocess.Popen([str(word) for word in (OPTIONS.cleave, "run", "--trace", folder / "local.json", "--",
-                                                         OPTIONS.programs / "turn_taker", 0)],
-                                 env=environment, stdout=subprocess.PIPE, text=True)
-        self.addCleanup(local.stdout.close)
-        self.addCleanup(local.kill)
-        self.assertEqual(local.stdout.readline(), "began\n")
         native = self.run_native(*OPTIONS.program)
-        run = self.run_remotely("run", server.addresses["tcp"], *OPTIONS.program, CLEAVE_TRACE=folder / "program.json")
+        with self.neighbour(folder / "local.json", environment):
+            run = self.run_remotely("run", server.addresses["tcp"], *OPTIONS.program,
+                                    CLEAVE_TRACE=folder / "program.json")
         self.assertSameOutput(native, run)
-        local.kill()  # it has been beside the other all the time; its trace is one of a killed program
-        local.wait()
         server.stop()
         (session,) = traces.glob("*.json")
         self.assertEqual(session.stat().st_mode & 0o777, 0o600)
@@ -88,7 +122,7 @@ class TimeLine(RemoteTest):
         names = {event["args"]["name"] for event in events if event.get("name") == "process_name"}
         self.assertTrue(any(name.startswith("devices of ") for name in names), names)
         holders = {event["args"]["process"] for event in events if event.get("cat") == "holder"}
-        self.assertGreaterEqual(len(holders), 1, "the device's row")
+        self.assertEqual(len(holders), 2, "the device's row")
         # A file that a killed program has left may be merged as well.
         cut = files[1].with_suffix(".cut")
         cut.write_bytes(files[1].read_bytes()[:-40])
@@ -110,17 +144,21 @@ class TimeLine(RemoteTest):
         self.assertIn("cannot be aligned", done.stderr)
 
     def test_tracing_adds_no_round_trips(self):
-        """The messages of a traced program that request an answer are those of one that is not."""
-        counts = []
-        for trace in ("", str(self.own_folder() / "counted.json")):
-            traces = self.own_folder() / f"traces{bool(trace)}"
-            traces.mkdir(exist_ok=True)
-            options = ("--trace", str(traces)) if trace else ()
-            server = self.start_server(f"counted{bool(trace)}", *options)
-            self.run_remotely("native", server.addresses["tcp"], *OPTIONS.program, CLEAVE_TRACE=trace)
-            server.wait_for(lambda: " commands)" in server.text(), "the client is still there")
-            counts.append(server.text().rpartition(" commands)")[0].rpartition("(")[2])
-        self.assertEqual(*counts, "commands without Pings")
+        """The messages of a traced program that request an answer are those of one that is not. Some depend on the moment, on
+        a busy machine more: of several runs the one with the fewest counts."""
+        traces = self.own_folder() / "traces"
+        traces.mkdir()
+        servers = {trace: self.start_server(f"counted{bool(trace)}", *(("--trace", str(traces)) if trace else ()))
+                   for trace in ("", str(self.own_folder() / "counted.json"))}
+        counts = {trace: [] for trace in servers}
+        for number in range(1, RUNS + 1):
+            for trace, server in servers.items():
+                self.run_remotely("native", server.addresses["tcp"], *OPTIONS.program, CLEAVE_TRACE=trace)
+                server.wait_for_log(" commands)", number)
+                counts[trace] = [int(count) for count in re.findall(r"(\d+) commands\)", server.text())]
+            if len({min(each) for each in counts.values()}) == 1:
+                return
+        self.fail(f"commands without Pings: {counts}")
 
 
 if __name__ == "__main__":
