@@ -44,11 +44,21 @@ class ScopedErrno {
 
 constexpr std::string_view kOwnDescriptors = "/proc/self/fd/";
 
+// A duplicate of the path's descriptor, if that is of an empty regular file that is open for writing: one that was made for the
+// trace. -1: it is not.
+int duplicate_own(std::string_view path) {
+  if (!path.starts_with(kOwnDescriptors)) return -1;
+  const auto number = base::parse_unsigned(path.substr(kOwnDescriptors.size()), 0, INT_MAX);
+  struct stat status {};
+  if (!number || ::fstat(static_cast<int>(*number), &status) != 0) return -1;
+  const int flags = ::fcntl(static_cast<int>(*number), F_GETFL);
+  if (!S_ISREG(status.st_mode) || status.st_size != 0 || (flags & (O_ACCMODE | O_APPEND)) != O_WRONLY)
+    return -1;
+  return ::fcntl(static_cast<int>(*number), F_DUPFD_CLOEXEC, 0);
+}
+
 int open_for_writing(const std::string& path) {
-  if (path.starts_with(kOwnDescriptors)) {
-    const auto own = base::parse_unsigned(std::string_view(path).substr(kOwnDescriptors.size()), 0, INT_MAX);
-    if (own) return ::fcntl(static_cast<int>(*own), F_DUPFD_CLOEXEC, 0);
-  }
+  if (const int own = duplicate_own(path); own >= 0) return own;
   struct stat status {};
   const bool special = stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
   const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (special ? O_NONBLOCK : O_CREAT);

@@ -2,6 +2,7 @@
 
 #include "observe/trace_writer.h"
 
+#include <array>
 #include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
@@ -10,9 +11,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/file_descriptor.h"
 #include "base/json.h"
 #include "tests/kit/temporary_folder.h"
 
@@ -208,6 +211,32 @@ TEST_F(TraceFile, PipeGetsTheWholeTrace) {
   close(reader);
   EXPECT_EQ(text.substr(0, 3), "[\n{");
   EXPECT_EQ(text.substr(text.size() - 3), "\n]\n");
+}
+
+// As the server's workers get theirs: they may not be permitted to open it anew.
+TEST_F(TraceFile, DescriptorOfAnEmptyFileIsUsedAsItIs) {
+  const base::FileDescriptor file(::open(path().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  TraceWriter trace("/proc/self/fd/" + std::to_string(file.get()), "a test", forks_, base::Clock::system());
+  add(trace);
+  trace.flush();
+  EXPECT_EQ(::flock(file.get(), LOCK_EX | LOCK_NB), 0) << "another description has the lock";
+  trace.end();
+  EXPECT_TRUE(has_events(path(), 1));
+}
+
+TEST_F(TraceFile, DescriptorOfAFullPipeDoesNotHoldTheProgramUp) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), 0);
+  const base::FileDescriptor reader(ends[0]);
+  const base::FileDescriptor writer(ends[1]);
+  while (::write(writer.get(), "", 1) == 1) {
+  }
+  ASSERT_EQ(::fcntl(writer.get(), F_SETFL, 0), 0);  // as pipes are
+  TraceWriter trace("/proc/self/fd/" + std::to_string(writer.get()), "a test", forks_, base::Clock::system());
+  add(trace);
+  testing::internal::CaptureStderr();
+  trace.end();
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("can no longer be written"));
 }
 
 }  // namespace

@@ -49,10 +49,13 @@ std::vector<std::string> bubblewrap_command(const SandboxView& view,
   arguments.add_each("--ro-bind-try", view.readable);
   arguments.add_each("--bind-try", view.writable);
   for (const std::string& file : view.masked) arguments.add({"--ro-bind", "/dev/null", file});
+  for (const std::string& folder : view.emptied) arguments.add_memory_folder(folder, kEmptyFolder);
   if (!view.cache_seed.empty()) arguments.add({"--ro-bind", view.cache_seed, kSeedInside});
   arguments.add({"--dir", kHomeInside, "--dir", kCacheInside});
   arguments.add({"--symlink", "/proc/self/fd/" + std::to_string(kProgramDescriptor), kProgramInside});
-  for (const std::string& folder : view.hidden) arguments.add({"--remount-ro", folder});
+  for (const auto* folders : {&view.hidden, &view.emptied}) {
+    for (const std::string& folder : *folders) arguments.add({"--remount-ro", folder});
+  }
   arguments.add({"--remount-ro", "/dev", "--chdir", "/", "--"});
   for (const std::string& word : command) arguments.add({word});
   return arguments.take();

@@ -34,8 +34,9 @@ struct SandboxView {
   std::vector<std::string> writable;  // folders that are shared with others
   std::vector<std::string> masked;    // files in visible folders that are not
   std::vector<std::string> devices;
-  std::string cache_seed;  // empty: none
-  std::uint64_t disk = 0;  // bytes for kTemporaryInside
+  std::string cache_seed;                 // empty: none
+  std::uint64_t disk = 0;                 // bytes for kTemporaryInside
+  std::vector<std::string> emptied = {};  // folders in visible folders that are empty inside
 };
 
 // The arguments, bwrap's path first, of a process that runs `command` inside.

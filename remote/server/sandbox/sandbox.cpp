@@ -218,6 +218,7 @@ SandboxView Sandbox::view() const {
   }
   for (const std::string& secret : visible(shared_.secrets, hidden, view.readable))
     view.masked.push_back(secret);
+  view.emptied = visible(shared_.private_folders, hidden, view.readable);
   return view;
 }
 

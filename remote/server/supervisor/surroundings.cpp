@@ -5,6 +5,7 @@
 #include "base/configuration.h"
 #include "remote/server/sandbox/identity.h"
 #include "remote/server/supervisor/spawn.h"
+#include "remote/server/supervisor/trace_folder.h"
 #include "remote/server/supervisor/worker_messages.h"
 #include "remote/server/worker/privileges.h"
 #include "remote/transport/tls.h"
@@ -31,8 +32,11 @@ void check_for_workers(const Options& options) {
   check_users(options);
   if (encode(options.given).size() > kMaxOptionsSize)
     throw OptionError("the options are too long to be handed to workers; shorten the lists among them");
+  std::string problem = options.trace.empty() ? std::string() : problem_of_trace_folder(options.trace);
+  if (!problem.empty())
+    throw OptionError("--trace " + options.trace + ": " + problem +
+                      "; name a folder that the server can write to");
   if (options.tls.certificate.empty()) return;
-  std::string problem;
   if (TlsServer::make(options.tls, problem) == nullptr) throw OptionError("TLS: " + problem);
 }
 
@@ -51,6 +55,7 @@ SharedFiles shared_files(const Options& options, const std::string& count) {
                                     options.tls.key.empty() ? options.tls.certificate : options.tls.key}) {
     if (!secret.empty()) shared.secrets.push_back(secret);
   }
+  if (!options.trace.empty()) shared.private_folders.push_back(options.trace);
   return shared;
 }
 

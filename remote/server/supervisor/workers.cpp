@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <sys/socket.h>
@@ -14,6 +13,7 @@
 #include "remote/server/log.h"
 #include "remote/server/supervisor/process_end.h"
 #include "remote/server/supervisor/spawn.h"
+#include "remote/server/supervisor/trace_folder.h"
 #include "remote/server/supervisor/worker_messages.h"
 
 namespace cleave::remote::server {
@@ -133,11 +133,11 @@ void Workers::assign(Connection connection) {
 // The worker gets it open, and no access to the folder: there are other clients' traces.
 base::FileDescriptor Workers::trace_file(const Worker& worker) const {
   if (options_.trace.empty()) return {};
-  const std::string path = options_.trace + "/" + std::to_string(worker.process) + ".json";
-  base::FileDescriptor file(
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  if (!file.is_open())
-    log_line("--trace " + options_.trace + ": " + path + " cannot be written (" + std::strerror(errno) + ")");
+  base::FileDescriptor file = create_trace_file(options_.trace, worker.process);
+  if (!file.is_open()) {
+    log_line("--trace " + options_.trace + ": no file for process " + std::to_string(worker.process) + " (" +
+             std::strerror(errno) + "); its client is not traced");
+  }
   return file;
 }
 

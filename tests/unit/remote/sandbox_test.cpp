@@ -51,6 +51,7 @@ TEST(Bubblewrap, MountsWhatIsVisibleOverWhatIsHidden) {
   view.readable = {"/home/me/driver", "/run/cleave"};
   view.writable = {"/dev/shm/cleave"};
   view.masked = {"/run/cleave/server.sock"};
+  view.emptied = {"/var/log/traces"};
   view.devices = {"/dev/nvidia0"};
   view.cache_seed = "/var/seed";
   view.disk = 1000;
@@ -65,9 +66,11 @@ TEST(Bubblewrap, MountsWhatIsVisibleOverWhatIsHidden) {
                                     {"--ro-bind-try", "/run/cleave", "/run/cleave"},
                                     {"--bind-try", "/dev/shm/cleave", "/dev/shm/cleave"},
                                     {"--ro-bind", "/dev/null", "/run/cleave/server.sock"},
+                                    {"--tmpfs", "/var/log/traces"},
                                     {"--ro-bind", "/var/seed", kSeedInside},
                                     {"--remount-ro", "/home"},
                                     {"--remount-ro", "/run"},
+                                    {"--remount-ro", "/var/log/traces"},
                                     {"--remount-ro", "/dev"},
                                     {"--", kProgramInside, "--worker"}};
   std::size_t last = 0;

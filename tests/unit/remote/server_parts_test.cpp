@@ -1,5 +1,6 @@
 // The parts of the server that need neither a driver nor a process.
 #include <cstdlib>
+#include <filesystem>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 #include "remote/server/session/memory_account.h"
 #include "remote/server/session/object_table.h"
 #include "remote/server/supervisor/statistics.h"
+#include "remote/server/supervisor/trace_folder.h"
 #include "remote/server/supervisor/worker_messages.h"
 #include "tests/kit/temporary_folder.h"
 
@@ -314,6 +316,37 @@ TEST(Control, TextRoundTrips) {
   std::vector<daemon::GivenValue> none;
   for (const char* text : {"", "x", "1", "1 name", "1 name 5 text", "1 name 99999999999999999999 x"})
     EXPECT_FALSE(decode(text, none)) << text;
+}
+
+// Others may be able to write to the folder, and know which process comes next.
+TEST(TraceFolder, FilesAreNewWhateverHasTheirNames) {
+  const kit::TemporaryFolder folder;
+  const std::string victim = folder.write("victim", "text");
+  std::filesystem::create_symlink(victim, folder.file("1.json"));
+  std::filesystem::create_hard_link(victim, folder.file("2.json"));
+  ASSERT_EQ(::mkfifo(folder.file("3.json").c_str(), 0666), 0);
+  folder.write("4.json", "an earlier process's");
+  for (const pid_t process : {1, 2, 3, 4, 5}) {
+    const base::FileDescriptor file = create_trace_file(folder.path(), process);
+    ASSERT_TRUE(file.is_open()) << process;
+    ASSERT_TRUE(base::write_all(file.get(), "trace"));
+    struct stat status {};
+    ASSERT_EQ(::lstat(folder.file(std::to_string(process) + ".json").c_str(), &status), 0);
+    EXPECT_TRUE(S_ISREG(status.st_mode)) << process;
+    EXPECT_EQ(status.st_mode & 0777U, 0600U) << process;
+    EXPECT_EQ(status.st_nlink, 1U) << process;
+    EXPECT_EQ(status.st_size, 5) << process;
+  }
+  EXPECT_EQ(kit::file_contents(victim), "text");
+  std::filesystem::create_directory(folder.file("6.json"));
+  EXPECT_FALSE(create_trace_file(folder.path(), 6).is_open());
+}
+
+TEST(TraceFolder, MustBeThere) {
+  const kit::TemporaryFolder folder;
+  EXPECT_EQ(problem_of_trace_folder(folder.path()), "");
+  EXPECT_NE(problem_of_trace_folder(folder.file("none")), "");
+  EXPECT_EQ(problem_of_trace_folder(folder.write("file", "")), "not a folder");
 }
 
 TEST(ServerStatistics, IsPrometheusText) {
