@@ -10,6 +10,12 @@
 namespace cleave::observe {
 namespace {
 
+constexpr const char* kNoOrigin =
+    ": does not say whose clock it is of, so it cannot be aligned: it is no trace of Cleave's, or one of an "
+    "older version";
+
+bool is_time(std::int64_t ns) { return ns >= -TraceIndex::kMaxTime && ns <= TraceIndex::kMaxTime; }
+
 // The event's own text in its line: files are lists with a line for each event.
 std::string_view without_commas(std::string_view line) {
   while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == ','))
@@ -34,7 +40,7 @@ bool TraceIndex::read(const std::string& file, std::string& problem) {
     // The last line may have been cut off.
     if (bad != 0 && !has_origin_) break;
   }
-  if (!has_origin_) return problem = file + ": is not a trace that this version of Cleave has written", false;
+  if (!has_origin_) return problem = file + kNoOrigin, false;
   if (bad != 0 && stream) return problem = file + ": line " + std::to_string(bad) + " is not an event", false;
   return true;
 }
@@ -47,11 +53,12 @@ bool TraceIndex::add(std::string_view line, std::uint64_t at) {
   const std::string_view phase = event->string("ph");
   if (phase == "M") return add_note(*event, line), true;
   const auto time = event->nanoseconds("ts");
-  if (!time || phase.size() != 1) return false;
+  if (!time || !is_time(*time) || phase.size() != 1) return false;
   Entry entry{*time, 0, at, static_cast<std::uint32_t>(line.size()), Rank::moment};
   if (phase == "E") entry.rank = Rank::end;
   if (phase == "B") entry.duration = INT64_MAX;
   if (phase == "X") entry.duration = event->nanoseconds("dur").value_or(0);
+  if (phase == "X" && (entry.duration < 0 || entry.duration > kMaxTime)) return false;
   if (phase == "B" || phase == "X") entry.rank = Rank::span;
   entries.push_back(entry);
   if (phase == "X") add_anchors(*event, entry);
@@ -77,11 +84,13 @@ void TraceIndex::add_note(const JsonMembers& event, std::string_view line) {
       clock = std::string(arguments->string("boot")) + " " + std::string(arguments->string("time_namespace"));
   } else if (what == kSessionNote && arguments->string("role") == "server") {
     served = arguments->string("session");
+  } else if (what == kUntracedNote) {
+    untraced.emplace(arguments->string("server"));
   } else if (what == kExchangeNote) {
     const auto sent_at = arguments->number("sent_ns");
     const auto server = arguments->number("server_ns");
     const auto received = arguments->number("received_ns");
-    if (sent_at && server && received)
+    if (sent_at && server && received && is_time(*sent_at) && is_time(*server) && is_time(*received))
       exchanges[std::string(arguments->string("session"))].push_back({*sent_at, *server, *received});
   }
 }

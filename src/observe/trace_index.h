@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -18,6 +19,9 @@ namespace cleave::observe {
 
 class TraceIndex {
  public:
+  // Times are within these many ns of zero, some 18 years. What lies beyond is no time of a clock, and is refused.
+  static constexpr std::int64_t kMaxTime = std::int64_t{1} << 59;
+
   // Where an arrow may begin or end: at the beginning of a span.
   struct Anchor {
     Track track = 0;
@@ -65,7 +69,8 @@ class TraceIndex {
   std::map<Track, std::string> track_names;
 
   std::vector<Entry> entries;
-  std::string served;                                           // a server's: the session
+  std::string served;              // a server's: the session
+  std::set<std::string> untraced;  // a client's: the servers that trace nothing of it
   std::map<std::string, std::vector<ClockExchange>> exchanges;  // a client's, by session
   std::vector<SentCommand> sent;
   std::unordered_map<std::uint64_t, Anchor> requests;  // a server's, by command

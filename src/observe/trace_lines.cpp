@@ -1,8 +1,11 @@
 #include "observe/trace_lines.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
+#include <cstdio>
+#include <cstdlib>
 
 namespace cleave::observe {
 namespace {
@@ -156,6 +159,13 @@ std::optional<std::int64_t> JsonMembers::nanoseconds(std::string_view key) const
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
   return number;
+}
+
+std::string microseconds_of(std::int64_t ns) {
+  std::array<char, 32> text{};
+  const long long size = std::abs(static_cast<long long>(ns));
+  std::snprintf(text.data(), text.size(), "%s%lld.%03lld", ns < 0 ? "-" : "", size / 1000, size % 1000);
+  return text.data();
 }
 
 }  // namespace cleave::observe

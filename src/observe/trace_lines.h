@@ -37,4 +37,7 @@ class JsonMembers {
   std::vector<Member> members_;
 };
 
+// JSON of a time in nanoseconds, as JsonMembers::nanoseconds() reads it.
+std::string microseconds_of(std::int64_t ns);
+
 }  // namespace cleave::observe

@@ -12,6 +12,8 @@ namespace cleave::observe {
 inline constexpr const char* kOriginNote = "cleave_origin";  // origin_of_this_process()
 inline constexpr const char* kSessionNote =
     "cleave_session";  // session, role: a connection of client and server
+inline constexpr const char* kUntracedNote =
+    "cleave_untraced";  // server: of a client's connection without a session
 inline constexpr const char* kExchangeNote = "cleave_exchange";  // session, sent_ns, server_ns, received_ns
 
 // JSON: `boot` and `time_namespace`, which are equal where CLOCK_MONOTONIC is the same; `host`, for people; `process`, which is

@@ -3,6 +3,7 @@
 #include "observe/trace_merge.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <string>
@@ -141,7 +142,6 @@ class TraceMerge : public testing::Test {
   std::string out() const { return folder_.file("merged"); }
   std::string text() const { return kit::file_contents(out()); }
 
- private:
   const kit::TemporaryFolder folder_;
 };
 
@@ -177,11 +177,58 @@ TEST_F(TraceMerge, ReadsAFileThatWasCutOffAnywhere) {
   }
 }
 
+// One that does not trace, or is of a version that cannot.
+TEST_F(TraceMerge, SaysWhoseSideIsMissing) {
+  const std::string alone = file("alone", "a", "7", R"(,
+{"ph":"M","pid":7,"name":"cleave_untraced","args":{"server":"gpu-host"}},
+{"ph":"X","pid":7,"tid":8,"ts":100.000,"dur":9.000,"name":"clFinish","cat":"call"})");
+  const MergedTrace merged = merge({alone, server("a")});
+  ASSERT_EQ(merged.problem, "");
+  EXPECT_EQ(merged.arrows, 0U);
+  EXPECT_THAT(merged.notes,
+              testing::ElementsAre(HasSubstr("alone: the server on gpu-host has traced nothing"),
+                                   HasSubstr("server: no file is of its client")));
+  EXPECT_THAT(text(), HasSubstr("clFinish"));
+  EXPECT_TRUE(merge({client(), server()}).notes.empty());
+  EXPECT_THAT(merge({alone, server("b")}).problem, HasSubstr("server: its clock cannot be aligned"));
+  const std::string older = folder_.write(
+      "older", "[\n{\"ph\":\"M\",\"pid\":7,\"name\":\"process_name\",\"args\":{\"name\":\"p\"}}\n]\n");
+  EXPECT_THAT(merge({alone, older}).problem, HasSubstr("older: does not say whose clock"));
+}
+
+// What any file may say: neither too large a number nor a link does harm.
+TEST_F(TraceMerge, RefusesTimesThatAreNone) {
+  for (const char* time : {"9223372036854775.807", "-9223372036854775.808", "600000000000000.000"}) {
+    const std::string event = std::string(R"(,
+{"ph":"X","pid":7,"tid":8,"ts":)") +
+                              time + R"(,"dur":1.000,"name":"k","cat":"call"},
+{"ph":"X","pid":7,"tid":8,"ts":1.000,"dur":1.000,"name":"k","cat":"call"})";
+    EXPECT_THAT(merge({file("far", "a", "7", event)}).problem, HasSubstr("line 4 is not an event")) << time;
+  }
+  const std::string far = file("client", "a", "7", R"(,
+{"ph":"M","pid":7,"name":"cleave_exchange","args":{"session":"S","sent_ns":-9223372036854775807,"server_ns":9223372036854775807,"received_ns":0}},
+{"ph":"M","pid":7,"name":"cleave_exchange","args":{"session":"S","sent_ns":-500000000000000000,"server_ns":500000000000000000,"received_ns":-500000000000000000}})");
+  EXPECT_EQ(merge({far, server()}).problem, "");
+  EXPECT_EQ(merge({server(), far}).problem, "");
+}
+
+TEST_F(TraceMerge, WritesIntoNoOtherFile) {
+  const std::string only = server();
+  const std::string before = kit::file_contents(only);
+  EXPECT_THAT(merge_traces(only, {client(), only}).problem, HasSubstr("is one of the traces"));
+  EXPECT_EQ(kit::file_contents(only), before);
+  const std::string victim = folder_.write("victim", "text");
+  std::filesystem::create_symlink(victim, out() + ".part");
+  EXPECT_EQ(merge({only}).problem, "");
+  EXPECT_EQ(kit::file_contents(victim), "text");
+  EXPECT_FALSE(std::filesystem::exists(out() + ".part"));
+}
+
 TEST_F(TraceMerge, SaysWhatIsWrongAndWritesNothing) {
   const std::string other = file("other", "c", "1", "");
   EXPECT_THAT(merge({client(), other}).problem, HasSubstr("cannot be aligned"));
   std::ofstream(other) << "{\"traceEvents\":[]}";
-  EXPECT_THAT(merge({other}).problem, HasSubstr("is not a trace"));
+  EXPECT_THAT(merge({other}).problem, HasSubstr("no trace of Cleave's"));
   EXPECT_THAT(merge({other + ".none"}).problem, HasSubstr("cannot be read"));
   EXPECT_THAT(merge({file("bad", "a", "1", ",\nnonsense,\n{\"ph\":\"M\",\"pid\":7}")}).problem,
               HasSubstr("line 4 is not an event"));

@@ -80,10 +80,11 @@ void finalize(Object& object) noexcept try {
 } catch (...) {  // out of memory: a callback or a release is lost
 }
 
-// Devices and pipes are the interposer's alone.
+// Devices, pipes and descriptors are the interposer's alone: there is no file beside them.
 void start_trace(const std::string& path) CLEAVE_REQUIRES(startup.mutex) {
   struct stat status {};
-  if (path.empty() || call_trace != nullptr || (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)))
+  if (path.empty() || call_trace != nullptr || path.starts_with("/dev/") || path.starts_with("/proc/") ||
+      (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)))
     return;
   static base::NoDestructor<CallTrace> trace(path, *startup.fork_locks);
   call_trace = &*trace;

@@ -41,6 +41,14 @@ void CallTrace::add_session(const std::string& session) noexcept try {
 } catch (...) {
 }
 
+void CallTrace::add_untraced(const std::string& server) noexcept try {
+  const base::ScopedCancelDisable uncancelled;
+  observe::TraceEvents events;
+  events.note(observe::kUntracedNote, base::JsonObject().add("server", server).text());
+  file_.add(events, observe::thread_track());
+} catch (...) {
+}
+
 void CallTrace::add_exchange(const std::string& session, const observe::ClockExchange& exchange) noexcept
     try {
   const base::ScopedCancelDisable uncancelled;

@@ -27,6 +27,8 @@ class CallTrace {
   CallTrace& operator=(const CallTrace&) = delete;
 
   void add_session(const std::string& session) noexcept;
+  // A connection that its server does not trace. `server`: its name, for people.
+  void add_untraced(const std::string& server) noexcept;
   void add_exchange(const std::string& session, const observe::ClockExchange& exchange) noexcept;
   // The process exits.
   void end() noexcept { file_.end(); }

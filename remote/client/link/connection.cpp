@@ -165,15 +165,20 @@ bool Connection::handshake(const base::RemoteSettings& settings, bool query, Tim
   }
   const std::chrono::nanoseconds half_way(begin.time_since_epoch() + round_trip_ / 2);
   clock_ahead_ = welcome_->time() - static_cast<std::uint64_t>(half_way.count());
-  if (call_trace != nullptr && !query && welcome_->trace_session() != nullptr) {
-    const std::chrono::nanoseconds sent = begin.time_since_epoch();
-    trace_session_ = session_name(*welcome_->trace_session());
-    call_trace->add_session(trace_session_);
-    call_trace->add_exchange(trace_session_, {sent.count(), static_cast<std::int64_t>(welcome_->time()),
-                                              (sent + round_trip_).count()});
-  }
+  if (call_trace != nullptr && !query) begin_trace(begin);
   last_sent_.store(steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   return true;
+}
+
+// Servers that do not trace, or do not know how, are sent nothing that others are not.
+void Connection::begin_trace(Time begin) {
+  if (welcome_->trace_session() != nullptr) trace_session_ = session_name(*welcome_->trace_session());
+  if (trace_session_.empty())
+    return call_trace->add_untraced(printable(welcome_->name() == nullptr ? "" : welcome_->name()->str()));
+  const std::chrono::nanoseconds sent = begin.time_since_epoch();
+  call_trace->add_session(trace_session_);
+  call_trace->add_exchange(trace_session_, {sent.count(), static_cast<std::int64_t>(welcome_->time()),
+                                            (sent + round_trip_).count()});
 }
 
 bool Connection::accept_welcome(const FrameHeader& header, std::string& problem) {

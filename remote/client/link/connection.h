@@ -299,6 +299,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool handshake(const base::RemoteSettings& settings, bool query, Time until, std::string& problem);
   bool send_hello(std::span<const std::byte> message);
   bool accept_welcome(const FrameHeader& header, std::string& problem);
+  // `begin`: of the handshake.
+  void begin_trace(Time begin);
 
   template <typename Make>
   void add(const CommandHeader& header, std::uint32_t request, const PayloadInfo& payload_info, Make make)

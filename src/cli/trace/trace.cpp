@@ -12,6 +12,7 @@ int trace_merge(const TraceRequest& request) {
     std::fprintf(stderr, "cleave: %s\n", merged.problem.c_str());
     return 1;
   }
+  for (const std::string& note : merged.notes) std::fprintf(stderr, "cleave: %s\n", note.c_str());
   std::printf("%s: %zu processes, %llu events, %llu arrows\n", request.out.c_str(), merged.processes,
               static_cast<unsigned long long>(merged.events), static_cast<unsigned long long>(merged.arrows));
   for (const std::string& clock : merged.clocks) std::printf("%s\n", clock.c_str());

@@ -1,12 +1,13 @@
 """A client can be written from docs/remote-protocol.md and the schema alone, and finds on a server what a local driver
 offers."""
 
+import json
 import re
 import sys
 from pathlib import Path
 
 from support.options import OPTIONS, main
-from support.processes import require_installed
+from support.processes import cleave, require_installed
 from support.programs import PYTHON
 from support.remote import EXTRA_SERVER_OPTIONS, RemoteTest
 from workload import BEYOND
@@ -47,6 +48,20 @@ class PythonClient(RemoteTest):
 
     def test_works_over_tcp(self):
         self.assertWorksAsNatively(self.start(), "tcp")
+
+    def test_server_that_traces_works_as_others_with_a_client_that_does_not(self):
+        """As with one of an older version: it compares no clocks, and leaves no file."""
+        traces, out = self.own_folder() / "traces", self.own_folder() / "merged.json"
+        traces.mkdir(parents=True)
+        server = self.start("--trace", traces)
+        self.assertWorksAsNatively(server, "tcp")
+        server.stop()
+        (trace,) = traces.iterdir()
+        done = cleave("trace", "merge", out, trace, environment=self.environment())
+        self.assertEqual(done.returncode, 0, done)
+        self.assertRegex(done.stderr, rf"\Acleave: {trace}: no file is of its client .+ missing and not aligned\n\Z")
+        commands = sum(event.get("cat") == "request" for event in json.loads(out.read_text(encoding="utf-8")))
+        self.assertGreater(commands, WINDOW)
 
     def test_works_over_a_unix_socket_with_a_token(self):
         self.assertWorksAsNatively(self.start_with_token(), "unix", "--token", TOKEN)

@@ -4,16 +4,21 @@
 
 #include <atomic>
 #include <future>
+#include <optional>
 #include <poll.h>
+#include <string>
 #include <thread>
 #include <unistd.h>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "base/no_destructor.h"
 #include "daemon/listening_socket.h"
+#include "remote/client/link/call_trace.h"
 #include "remote/client/link/wire_types.h"
 #include "remote/protocol/features.h"
 #include "remote/transport/endpoint.h"
@@ -30,19 +35,45 @@ using std::chrono::seconds;
 constexpr seconds kTimeout{30};
 constexpr seconds kLong{20};
 
+struct Setup {
+  bool is_query = true;
+  std::string session =
+      {};  // of the server's trace; empty: it has none, or is of a version that knows of none
+  milliseconds timeout{kTimeout};  // of the client
+  std::uint32_t heartbeat = 1000;  // of the server, ms
+};
+
+// The trace of this process's connections.
+struct Trace {
+  kit::TemporaryFolder folder;
+  base::NoDestructor<base::ForkLocks> forks;
+  base::NoDestructor<CallTrace> calls{folder.file("trace"), *forks};
+
+  Trace() { call_trace = &*calls; }
+  // What is in it.
+  std::string text() {
+    calls->end();
+    return kit::file_contents(folder.file("trace.remote"));
+  }
+  static Trace& made() {
+    static Trace trace;
+    return trace;
+  }
+};
+
 // It reads and sends only what the test asks for.
 class ScriptedServer {
  public:
-  ScriptedServer() {
+  explicit ScriptedServer(const Setup& setup = {}) {
     const auto endpoint = read_endpoint("unix:" + folder_.file("socket"));
     daemon::ListeningSocket listener = daemon::listen_on(endpoint->address, {});
     const int listening = listener.socket.get();
     base::RemoteSettings settings;
-    settings.timeout = kTimeout;
+    settings.timeout = setup.timeout;
     auto opened = std::async(std::launch::async, [&] {
       std::string problem;
-      return Connection::open(as_text(*endpoint), settings, true, std::chrono::steady_clock::now() + kLong,
-                              problem);
+      return Connection::open(as_text(*endpoint), settings, setup.is_query,
+                              std::chrono::steady_clock::now() + kLong, problem);
     });
     EXPECT_TRUE(wait_for(listening, POLLIN, std::chrono::steady_clock::now() + kLong));
     stream_ = make_socket_stream(::accept(listening, nullptr, nullptr));
@@ -51,11 +82,15 @@ class ScriptedServer {
     FrameHeader header;
     EXPECT_EQ(input_->next(header, std::chrono::steady_clock::now() + kLong), ReadStatus::data);
     flatbuffers::FlatBufferBuilder builder;
+    const auto name = builder.CreateString("server");
+    const auto trace_session = builder.CreateString(setup.session);
     wire::WelcomeBuilder welcome(builder);
+    welcome.add_name(name);
+    if (!setup.session.empty()) welcome.add_trace_session(trace_session);
     welcome.add_version(kVersion);
     welcome.add_window_commands(1U << 20U);
     welcome.add_window_bytes(std::uint64_t{1} << 30U);
-    welcome.add_heartbeat(1000);
+    welcome.add_heartbeat(setup.heartbeat);
     builder.Finish(welcome.Finish());
     EXPECT_TRUE(send(FrameKind::welcome, builder));
     connection_ = opened.get();
@@ -83,6 +118,26 @@ class ScriptedServer {
       before = now;
       ::ioctl(stream_->descriptor(), FIONREAD, &now);
     }
+  }
+
+  // The number of the client's next Ping, which is the first of its message. Empty: none comes.
+  std::optional<std::uint64_t> next_ping() {
+    FrameHeader header;
+    if (input_->next(header, std::chrono::steady_clock::now() + kLong) != ReadStatus::data)
+      return std::nullopt;
+    const wire::Command* const first =
+        flatbuffers::GetRoot<wire::Commands>(input_->message().data())->commands()->Get(0);
+    if (first->body_type() != wire::Body::Ping) return std::nullopt;
+    return first->body_as_Ping()->number();
+  }
+
+  bool answer(std::uint64_t number, std::uint64_t time) {
+    flatbuffers::FlatBufferBuilder builder;
+    const auto pong = wire::CreatePong(builder, number, time);
+    const std::vector<flatbuffers::Offset<wire::Item>> items{
+        wire::CreateItem(builder, 0, wire::Event::Pong, pong.Union())};
+    builder.Finish(wire::CreateEvents(builder, builder.CreateVector(items), 0, 0));
+    return send(FrameKind::events, builder);
   }
 
   // Everything, until the client's `last` command has come.
@@ -137,6 +192,31 @@ TEST(Connection, DataArrivingBeforeTheSleepWakesTheReader) {
   over = true;
   EXPECT_TRUE(server.say_gone(2));
   reader.join();
+}
+
+TEST(Connection, ServerOfAnOlderVersionIsSentNoExchanges) {
+  Trace& trace = Trace::made();
+  ScriptedServer server({.is_query = false, .timeout = milliseconds(200), .heartbeat = 60'000});
+  for (unsigned i = 0; i < 3; ++i) EXPECT_EQ(server.next_ping(), 0U) << "a heartbeat";
+  EXPECT_TRUE(server.client().alive());
+  EXPECT_THAT(trace.text(), testing::HasSubstr(R"("name":"cleave_untraced","args":{"server":"server"})"));
+}
+
+TEST(Connection, ClocksAreComparedWithAServerThatTraces) {
+  Trace& trace = Trace::made();
+  ScriptedServer server({.is_query = false, .session = "S1\"x", .heartbeat = 60'000});
+  std::string text;
+  // Of an exchange whose answer is late, the next Ping begins another one.
+  for (unsigned i = 0; i < 100 && text.find("\"server_ns\":5000,") == std::string::npos; ++i) {
+    const auto number = server.next_ping();
+    ASSERT_TRUE(number && *number != 0);
+    EXPECT_TRUE(server.answer(*number + 1, 10)) << "is no answer";
+    EXPECT_TRUE(server.answer(*number, 5000));
+    text = trace.text();
+  }
+  EXPECT_THAT(text, testing::HasSubstr(R"("session":"S1x","role":"client")"));
+  EXPECT_THAT(text, testing::HasSubstr("\"server_ns\":5000,"));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("\"server_ns\":10,")));
 }
 
 // A server with much to send may not read before it is sent. If no thread waits it is the client's
