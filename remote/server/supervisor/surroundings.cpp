@@ -33,9 +33,10 @@ void check_for_workers(const Options& options) {
   if (encode(options.given).size() > kMaxOptionsSize)
     throw OptionError("the options are too long to be handed to workers; shorten the lists among them");
   std::string problem = options.trace.empty() ? std::string() : problem_of_trace_folder(options.trace);
-  if (!problem.empty())
+  if (!problem.empty()) {
     throw OptionError("--trace " + options.trace + ": " + problem +
                       "; name a folder that the server can write to");
+  }
   if (options.tls.certificate.empty()) return;
   if (TlsServer::make(options.tls, problem) == nullptr) throw OptionError("TLS: " + problem);
 }
