@@ -124,7 +124,7 @@ def _read_cli11(words, lines):
     before, sections, notes = _sections(lines)
     usage = next(line for line in before if line.startswith("Usage: ")).removeprefix("Usage: ").removeprefix(" ".join(words))
     summary = before[0]
-    positionals = [(name.replace(" TEXT", ""), text) for name, text in _cli11_entries(sections.get("positionals", []))]
+    positionals = [(re.sub(" (TEXT|REQUIRED)", "", name), text) for name, text in _cli11_entries(sections.get("positionals", []))]
     options = [_option(*entry) for entry in _cli11_entries(sections["options"])]
     children = _cli11_entries(sections.get("subcommands", []))
     return Command(words, summary, usage.strip(), options, positionals, [], _paragraphs(notes)), children

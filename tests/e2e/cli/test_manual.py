@@ -16,7 +16,7 @@ SUITES = ("micro", "split", "neighbours", "remote", "admission", "clients", "tur
 COMMANDS = [(), ("run",), ("doctor",), ("top",), ("icd",), ("icd", "install"), ("icd", "uninstall"), ("icd", "status"),
             ("icd", "cdi"), ("layer",), ("layer", "install"), ("layer", "uninstall"), ("layer", "status"),
             ("slurm",), ("slurm", "run"), ("slurm", "serve"), ("slurm", "client"),
-            ("remote",), ("remote", "ls"), ("bench",), *(("bench", suite) for suite in SUITES)]
+            ("remote",), ("remote", "ls"), ("trace",), ("trace", "merge"), ("bench",), *(("bench", suite) for suite in SUITES)]
 
 
 def output(*command, **options):
