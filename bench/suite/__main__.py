@@ -73,6 +73,13 @@ def add_sharing(suite):
     suite.add_argument("--size", type=int, metavar="ROWS", help="of the neighbours' products (1600; --quick: 320)")
 
 
+def add_neighbours(commands):
+    suite = add_suite(commands, "neighbours", "the paper's experiment")
+    add_sharing(suite)
+    suite.add_argument("--rounds", type=int, metavar="N", help="how often each figure is measured (3; --quick: 2)")
+    add_only(suite, neighbours.PARTS)
+
+
 def add_clients(commands):
     suite = add_suite(commands, "clients", "one server's clients: short kernels beside long ones")
     suite.add_argument("--clients", type=int, default=8, metavar="N", help="how many there are, one of them with long kernels (8)")
@@ -145,7 +152,7 @@ def arguments():
     commands = parser.add_subparsers(dest="suite", required=True, metavar="SUITE")
     add_suite(commands, "micro", "what a call, a launch and a slice cost")
     add_suite(commands, "split", "every kernel whole and in slices")
-    add_sharing(add_suite(commands, "neighbours", "the paper's experiment"))
+    add_neighbours(commands)
     add_peer(add_suite(commands, "remote", "the devices of a server, against the same natively"))
     add_suite(commands, "admission", "how long a server's client waits to be let in")
     add_clients(commands)

@@ -2,8 +2,9 @@
 
 One job of four matrix products on the device shares a few cores of the host with one to four neighbours, which multiply
 matrices on four threads each, like the paper's VMs of four virtual processors. Measured is how long the neighbours' products
-and the job take while all of them run: without the job, with the job unsplit, and with the job in ever more slices. Then what the policies make of it: a point each for the
-neighbours' loss and the job's.
+and the job take while all of them run: without the job, with the job unsplit, and with the job in ever more slices (the part
+`figures`). Then what the policies make of it: a point each for the neighbours' loss and the job's (`losses`). Then what 500 slices
+cost the job (`many`).
 """
 
 import json
@@ -24,6 +25,8 @@ THREADS = 4  # of a neighbour
 CLAIM_NEIGHBOURS, CLAIM_JOB, CLAIM_MANY = "up to 20 % faster", "less than 5 % slower", "38 % slower"
 LOSS = 1.05  # of the job: what the best number of groups may cost
 BUDGET = "budget"
+DEFAULT_ALPHA = "4"  # of the setting
+PARTS = ("figures", "losses", "many")
 WITHOUT_JOB, UNSPLIT = "without the job", "the job unsplit"  # else groups, a policy or a table of α
 
 
@@ -31,7 +34,7 @@ class Bench:
     def __init__(self, given):
         self.cores = set(sorted(os.sched_getaffinity(0))[:given.cores])
         self.mode = given.mode
-        self.rounds = 2 if given.quick else 3
+        self.rounds = given.rounds or (2 if given.quick else 3)
         usual = 20 if not given.quick else 3 if given.isolation == "domains" else 0.4
         self.window = given.window or usual  # seconds in which all of them run
         self.size = given.size or (320 if given.quick else 1600)
@@ -222,20 +225,24 @@ def start_monitor(bench):
 
 
 def measure(given):
+    """Without the sweep there is no table of α by it: the setting's default is measured in its place."""
     bench = Bench(given)
+    parts = given.only or PARTS
     try:
-        best = {}
-        for neighbours in range(1, given.neighbours + 1):
-            best[neighbours] = measure_sweep(bench, neighbours)
-        alphas, table = alpha_table(best)
-        for neighbours in best:
-            measure_best(bench, neighbours, alphas, table)
-        bench.monitor = start_monitor(bench)
-        for neighbours in best:
-            measure_policies(bench, neighbours, table)
-        found = bench.in_turn(1, (UNSPLIT, MANY))
-        bench.add("many", f"the job beside 1 neighbour, in {MANY} groups to unsplit", found[MANY][1], found[UNSPLIT][1],
-                  neighbours=1, slices=MANY, claim=CLAIM_MANY)
+        counts = range(1, given.neighbours + 1)
+        alphas, table = None, DEFAULT_ALPHA
+        if "figures" in parts:
+            alphas, table = alpha_table({neighbours: measure_sweep(bench, neighbours) for neighbours in counts})
+            for neighbours in counts:
+                measure_best(bench, neighbours, alphas, table)
+        if "losses" in parts:
+            bench.monitor = start_monitor(bench)
+            for neighbours in counts:
+                measure_policies(bench, neighbours, table)
+        if "many" in parts:
+            found = bench.in_turn(1, (UNSPLIT, MANY))
+            bench.add("many", f"the job beside 1 neighbour, in {MANY} groups to unsplit", found[MANY][1], found[UNSPLIT][1],
+                      neighbours=1, slices=MANY, claim=CLAIM_MANY)
     finally:
         if bench.monitor:
             bench.monitor.close()
