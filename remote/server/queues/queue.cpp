@@ -7,8 +7,8 @@
 namespace cleave::remote::server {
 namespace {
 
-// That many unawaited commands on a queue are reported although the client waits for none of them. Across queues there is
-// ClientSession::report_unawaited_if_crowded().
+// That many unawaited commands on a queue are reported although the client waits for none of them; those without an event do
+// not count. Across queues, and for all, there is ClientSession::report_unawaited_if_crowded().
 constexpr std::size_t kMaxUnawaited = 64;
 
 }  // namespace
