@@ -222,7 +222,7 @@ void release(SessionContext& session, const Object& object) {
     case Kind::queue:
       --session.queue_count;
       std::erase(session.unflushed, object.queue);
-      session.cl.clFlush(object.queue->handle());
+      object.queue->flush();
       std::erase_if(session.released_queues, [](const auto& queue) { return queue.expired(); });
       session.released_queues.push_back(object.queue);
       object.queue->release_when_idle();

@@ -86,7 +86,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::F
   (void)message;
   const auto to = begin_enqueue(session, command);
   if (!to) return;
-  session.reply(command, 0, session.cl.clFlush(to->queue->handle()));
+  session.reply(command, 0, to->queue->flush());
   session.outbox.count_ended(1, 0);
 }
 
@@ -95,7 +95,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::F
   if (command.request() == 0) return session.report_violation("FinishQueue without a request for an answer");
   const auto to = begin_enqueue(session, command);
   if (!to) return;
-  session.cl.clFlush(to->queue->handle());
+  to->queue->flush();
   std::erase(session.unflushed, to->queue);
   if (!session.answers.empty()) session.outbox.send(session.answers);
   session.poll_after_frame(to->queue);

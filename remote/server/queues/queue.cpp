@@ -7,8 +7,8 @@
 namespace cleave::remote::server {
 namespace {
 
-// That many unawaited commands on a queue are reported although the client waits for none of them. Across queues there is
-// ClientSession::report_unawaited_if_crowded().
+// That many unawaited commands on a queue are reported although the client waits for none of them; those without an event do
+// not count. Across queues, and for all, there is ClientSession::report_unawaited_if_crowded().
 constexpr std::size_t kMaxUnawaited = 64;
 
 }  // namespace
@@ -35,6 +35,7 @@ void Queue::add(Pending pending, WaitedBy waited_by) {
 }
 
 void Queue::push(Pending pending, WaitedBy waited_by) {
+  pending.before = std::exchange(without_event_, 0);
   bool wake = false;
   {
     const base::MutexLock lock(mutex_);
@@ -43,6 +44,21 @@ void Queue::push(Pending pending, WaitedBy waited_by) {
     wake = !batch_taken_ && has_work();
   }
   if (wake && waited_by == WaitedBy::by_watcher) wake_watcher();
+}
+
+void Queue::observe_last() {
+  if (without_event_ == 0) return;
+  --without_event_;  // the marker stands for it
+  cl_event marker = nullptr;
+  Pending last;
+  last.error = cl_.clEnqueueMarkerWithWaitList(info_.handle, 0, nullptr, &marker);
+  if (last.error == CL_SUCCESS) last.event = EventReference(cl_, marker);
+  push(std::move(last), WaitedBy::by_watcher);
+}
+
+cl_int Queue::flush() {
+  observe_last();
+  return cl_.clFlush(info_.handle);
 }
 
 // Starts the watcher if it does not run. The thread is the queue's: see the header for its end.
@@ -285,7 +301,7 @@ void Queue::report_one(Pending& pending, EventsFrame& frame) {
   if (ended < CL_COMPLETE && pending.event_id == 0 && pending.request == 0 &&
       !is_reported_by_last_part(pending))
     frame.failure(0, info_.id, ended);
-  outbox_.count_ended(pending.ends ? 1 : 0, pending.bytes);
+  outbox_.count_ended(pending.before + (pending.ends ? 1 : 0), pending.bytes);
 }
 
 void Queue::report(std::vector<Pending>& ended) {

@@ -6,11 +6,14 @@
 // client. Some drivers (PoCL) do not call back for a command that fails: once a user event has failed, commands with a
 // callback are polled as well (callback_queue.cpp).
 //
+// Not each command of an in-order queue needs an event of the driver's: one without ends with the next one that has one
+// (add_without_event). In some drivers events cost more than launches: each is made, queried and released.
+//
 // The end of a short command is seen by the reading thread itself (poll_awaited) while it has nothing else to do: that saves
 // two thread wake-ups between the command and its answer.
 //
-// add(), finish() and poll_awaited() are for the reading thread. The watcher thread is detached and holds a reference to the
-// queue; it ends when the queue has stopped (stop_when_idle), or with the process.
+// add(), add_without_event(), flush(), finish() and poll_awaited() are for the reading thread. The watcher thread is detached
+// and holds a reference to the queue; it ends when the queue has stopped (stop_when_idle), or with the process.
 #pragma once
 
 #include <atomic>
@@ -62,6 +65,7 @@ struct Pending {
   std::uint64_t bytes = 0;            // of payload, which count as ended with it
   std::shared_ptr<RingSlot> slot;     // returned at the end
   bool ends = true;                   // the client's command ends with it
+  std::uint64_t before = 0;           // set by the queue: commands without an event that end with it as well
   std::shared_ptr<PendingRead> read;  // set by the queue: the answer of a read, which another thread may send
   // Arrays that were passed to the driver. It should have copied them; NVIDIA's keeps the pointer of
   // clEnqueueMigrateMemObjects while the command waits for a user event.
@@ -111,6 +115,15 @@ class Queue : public std::enable_shared_from_this<Queue> {
   enum class WaitedBy { by_watcher, by_caller };
   void add(Pending pending, WaitedBy waited_by = WaitedBy::by_watcher);
 
+  // Counts a command that has been enqueued without an event, on an in-order queue. It ends with the command that is added
+  // next, whose failure is taken for its own as well; so flush() has to come before a finish or the queue's end.
+  void add_without_event() { ++without_event_; }
+  [[nodiscard]] std::uint64_t without_event() const { return without_event_; }
+
+  // Flushes the driver's queue, after a marker if the last command has no event. If the driver refuses the marker, that
+  // command has failed.
+  cl_int flush();
+
   // Answers the request when all commands that were added before have ended. Returns the driver's error, if any.
   cl_int finish(std::uint32_t request, WaitedBy waited_by = WaitedBy::by_watcher);
 
@@ -139,6 +152,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   struct PendingCallback;
   static constexpr std::chrono::microseconds kPollTime{100};
 
+  void observe_last();
   void register_read(Pending& pending);
   void push(Pending pending, WaitedBy waited_by);
   void wake_watcher();
@@ -171,6 +185,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   const ReportThresholds report_every_;
   std::optional<std::shared_ptr<const void>> pinned_;  // null: nothing is to be pinned
   BriefSpin spin_{kPollTime};
+  std::uint64_t without_event_ = 0;  // commands since the last one with an event; the reading thread's
 
   base::Mutex mutex_;
   base::CondVar wake_;   // of the watcher

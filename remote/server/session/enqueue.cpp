@@ -5,6 +5,35 @@ namespace {
 
 // In bytes. The reading thread does not poll for the end of commands with more data: copying takes longer than it polls.
 constexpr std::uint64_t kSmallTransfer = std::uint64_t{64} << 10U;
+// That many commands in a row without an event, so that long frames are reported in parts. At 256 an event costs each of them
+// next to nothing.
+constexpr std::uint64_t kMaxWithoutEvent = 255;
+// How far the next command of a queue is looked for: behind the arguments of a launch.
+constexpr unsigned kLookAhead = 64;
+
+// Commands whose end is of interest only together with that of others: nobody waits for them, they wait for nothing but their
+// queue, nothing is kept for them until they end, and the driver's function takes null in place of an event.
+bool is_plain(const wire::Command& command) {
+  if (command.event() != 0 || command.request() != 0 || command.payload() != 0 || command.shared() != nullptr)
+    return false;
+  if (command.waits() != nullptr && command.waits()->size() != 0) return false;
+  switch (command.body_type()) {
+    case wire::Body::NDRange:
+    case wire::Body::CopyBuffer:
+    case wire::Body::CopyBufferRect:
+    case wire::Body::FillBuffer:
+    case wire::Body::CopyImage:
+    case wire::Body::CopyImageToBuffer:
+    case wire::Body::CopyBufferToImage:
+    case wire::Body::FillImage:
+    case wire::Body::Barrier:
+    case wire::Body::SvmCopy:
+    case wire::Body::SvmFill:
+      return true;
+    default:
+      return false;
+  }
+}
 
 // Fails a command because an event of its wait list has failed: with its event, and not at once, since a driver would have
 // accepted it.
@@ -51,6 +80,14 @@ std::optional<Enqueue> begin_enqueue(SessionContext& session, const wire::Comman
   return std::nullopt;
 }
 
+// A command that waits for events, or whose event the client wants, may fail by itself, and would then speak for the plain ones
+// before it. So these end with one of their own kind.
+bool needs_no_event(const SessionContext& session, const wire::Command& command, const Queue& queue) {
+  if (!queue.info().in_order || !is_plain(command) || queue.without_event() >= kMaxWithoutEvent) return false;
+  const wire::Command* const next = session.next_with_queue(kLookAhead);
+  return next != nullptr && next->queue() == command.queue() && is_plain(*next);
+}
+
 void fail_command(SessionContext& session, const wire::Command& command, cl_int error, std::uint64_t bytes) {
   if (command.queue() != 0) session.outbox.count_ended(1, command.payload() - bytes);
   session.reply(command, 0, error);
@@ -75,12 +112,16 @@ void finish_enqueue(SessionContext& session, const wire::Command& command, const
     // The client has to learn that the command was enqueued before it learns that it has ended.
     if (!session.answers.empty()) session.outbox.send(session.answers);
   }
-  if (session.unflushed.empty() || session.unflushed.back() != to.queue)
-    session.unflushed.push_back(to.queue);
+  session.flush_later(to.queue);
   const bool is_small = pending.bytes + pending.data.bytes().size() <= kSmallTransfer;
   if (!is_small || !pending.is_awaited()) return to.queue->add(std::move(pending));
   session.poll_after_frame(to.queue);
   to.queue->add(std::move(pending), Queue::WaitedBy::by_caller);
+}
+
+void finish_enqueue_without_event(SessionContext& session, const Enqueue& to) {
+  to.queue->add_without_event();
+  session.flush_later(to.queue);
 }
 
 void finish_enqueue_slice(SessionContext& session, const wire::Command& command, const Enqueue& to,

@@ -26,6 +26,9 @@ struct Enqueue {
 // Looks up the command's queue and wait list. Empty: one of them is invalid, and the command has failed.
 std::optional<Enqueue> begin_enqueue(SessionContext& session, const wire::Command& command);
 
+// Whether the driver need not make an event for this command: its end is seen with that of the next one.
+bool needs_no_event(const SessionContext& session, const wire::Command& command, const Queue& queue);
+
 // Ends a command that the driver has not accepted. `bytes` of its payload are counted elsewhere.
 void fail_command(SessionContext& session, const wire::Command& command, cl_int error,
                   std::uint64_t bytes = 0);
@@ -33,6 +36,9 @@ void fail_command(SessionContext& session, const wire::Command& command, cl_int 
 // Registers and answers a command that the driver has accepted, and takes `event` over.
 void finish_enqueue(SessionContext& session, const wire::Command& command, const Enqueue& to, cl_event event,
                     Pending pending = {});
+
+// The same for a command that was enqueued without an event.
+void finish_enqueue_without_event(SessionContext& session, const Enqueue& to);
 
 // The same for one slice of a command: if `pending.more`, other slices follow, and the command ends with the last of them.
 // `first` keeps the first slice's event between calls; it is empty before the first.
@@ -45,9 +51,11 @@ template <typename Call>
 void enqueue(SessionContext& session, const wire::Command& command, Call call, Pending pending = {}) {
   const auto to = begin_enqueue(session, command);
   if (!to) return;
+  const bool has_event = !needs_no_event(session, command, *to->queue);
   cl_event event = nullptr;
-  const cl_int error = call(to->queue->handle(), to->count(), to->list(), &event);
+  const cl_int error = call(to->queue->handle(), to->count(), to->list(), has_event ? &event : nullptr);
   if (error != CL_SUCCESS) return fail_command(session, command, error);
+  if (!has_event) return finish_enqueue_without_event(session, *to);
   finish_enqueue(session, command, *to, event, std::move(pending));
 }
 

@@ -70,15 +70,22 @@ bool ClientSession::execute_frame(const FrameHeader& header) {
     context_.report_violation("malformed message");
     return false;
   }
-  if (message->commands() != nullptr) {
-    for (const wire::Command* command : *message->commands()) {
-      busy_since_.store(steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
-      if (!execute(*command)) return false;
-    }
-  }
+  if (message->commands() != nullptr && !execute_all(*message->commands())) return false;
   after_frame();
   busy_since_.store(0, std::memory_order_relaxed);
   return !context_.disconnected;
+}
+
+bool ClientSession::execute_all(const FrameCommands& commands) {
+  context_.frame = &commands;
+  context_.next_in_frame = 0;
+  for (const wire::Command* const command : commands) {
+    ++context_.next_in_frame;
+    busy_since_.store(steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+    if (!execute(*command)) return false;
+  }
+  context_.frame = nullptr;
+  return true;
 }
 
 bool ClientSession::execute(const wire::Command& command) {

@@ -44,6 +44,7 @@ class ClientSession {
  private:
   [[nodiscard]] bool has_work_in_flight();
   bool execute_frame(const FrameHeader& header);
+  bool execute_all(const FrameCommands& commands);
   bool execute(const wire::Command& command);
   void after_frame();
   void report_unawaited_if_crowded();

@@ -1,5 +1,7 @@
 #include "remote/server/session/session_context.h"
 
+#include <algorithm>
+
 namespace cleave::remote::server {
 
 void SessionContext::reply(const wire::Command& command, std::uint64_t object, cl_int error) {
@@ -63,9 +65,18 @@ std::optional<DevicePlace> SessionContext::place_of(cl_device_id device) const {
   return objects.place_of(device);
 }
 
+const wire::Command* SessionContext::next_with_queue(unsigned most) const {
+  if (frame == nullptr) return nullptr;
+  const auto end = std::min<flatbuffers::uoffset_t>(frame->size(), next_in_frame + most);
+  for (auto at = next_in_frame; at < end; ++at) {
+    if (const wire::Command* const one = frame->Get(at); one->queue() != 0) return one;
+  }
+  return nullptr;
+}
+
 void SessionContext::flush_queues() {
   frames_unflushed = 0;
-  for (const auto& queue : unflushed) cl.clFlush(queue->handle());
+  for (const auto& queue : unflushed) queue->flush();
   unflushed.clear();
 }
 

@@ -41,6 +41,8 @@
 
 namespace cleave::remote::server {
 
+using FrameCommands = flatbuffers::Vector<flatbuffers::Offset<wire::Command>>;
+
 struct SessionContext {
   // `driver`: the table without the splitter, for objects that are not the client's.
   SessionContext(const Table& table, const Table& driver, FrameReader& reader, Outbox& out,
@@ -88,6 +90,13 @@ struct SessionContext {
   // The place of a device, or of the one that it is a part of, among those that are offered. Empty: it has none.
   [[nodiscard]] std::optional<DevicePlace> place_of(cl_device_id device) const;
 
+  // The next command of the frame that has a queue, if it is one of the next `most`; else null.
+  [[nodiscard]] const wire::Command* next_with_queue(unsigned most) const;
+
+  // Has the next flush_queues() flush this queue.
+  void flush_later(const std::shared_ptr<Queue>& queue) {
+    if (unflushed.empty() || unflushed.back() != queue) unflushed.push_back(queue);
+  }
   // Flushes the driver's queues that have new commands.
   void flush_queues();
 
@@ -109,7 +118,9 @@ struct SessionContext {
   MemoryAccount memory;
   SvmBlocks svm;
 
-  std::string violation;  // empty: none so far
+  const FrameCommands* frame = nullptr;      // the commands that are being executed
+  flatbuffers::uoffset_t next_in_frame = 0;  // the place of the one behind the current one
+  std::string violation;                     // empty: none so far
   bool disconnected = false;
   EventsFrame answers;             // sent before the reading thread waits again
   std::uint64_t payload_left = 0;  // bytes of the current command's payload that have not been read
