@@ -32,6 +32,7 @@ std::span<const std::byte> DeviceCatalog::welcome(const Options& options, const 
   const auto platforms = builder_.CreateVector(platforms_);
   const auto load = wire::CreateLoad(builder_, assignment.clients, options.max_clients);
   const auto name = builder_.CreateString(host_name());
+  const auto peer_addresses = builder_.CreateVectorOfStrings(options.peer_addresses);
   wire::WelcomeBuilder welcome(builder_);
   welcome.add_version(assignment.client.version);
   welcome.add_features(features);
@@ -43,6 +44,7 @@ std::span<const std::byte> DeviceCatalog::welcome(const Options& options, const 
   welcome.add_load(load);
   welcome.add_name(name);
   welcome.add_time(time_of_welcome());
+  welcome.add_peer_addresses(peer_addresses);
   builder_.Finish(welcome.Finish());
   return std::as_bytes(std::span(builder_.GetBufferPointer(), builder_.GetSize()));
 }
