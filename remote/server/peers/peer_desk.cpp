@@ -73,15 +73,9 @@ bool PeerDesk::deliver(const OfferedContents& contents, int descriptor) const {
 void PeerDesk::begin_fetch(std::uint64_t worker, PeerMessage request) {
   const PeerMessage refusal{
       .kind = PeerMessage::Kind::failed, .number = request.number, .why = "too many transfers are under way"};
-  {
-    const base::MutexLock lock(mutex_);
-    unsigned& of_worker = fetches_[worker];
-    if (of_worker >= kMaxFetches || all_fetches_ >= kMaxFetchesOfAll) {
-      send(worker, refusal);
-      return;
-    }
-    ++of_worker;
-    ++all_fetches_;
+  if (!count_fetch(worker)) {
+    send(worker, refusal);
+    return;
   }
   try {
     std::thread([this, worker, request = std::move(request)] {
@@ -95,6 +89,17 @@ void PeerDesk::begin_fetch(std::uint64_t worker, PeerMessage request) {
     end_fetch(worker);
     send(worker, refusal);
   }
+}
+
+// False: there are too many.
+bool PeerDesk::count_fetch(std::uint64_t worker) {
+  const base::MutexLock lock(mutex_);
+  const auto of_worker = fetches_.find(worker);
+  if (all_fetches_ >= kMaxFetchesOfAll || (of_worker != fetches_.end() && of_worker->second >= kMaxFetches))
+    return false;
+  ++fetches_[worker];
+  ++all_fetches_;
+  return true;
 }
 
 void PeerDesk::end_fetch(std::uint64_t worker) {
@@ -125,13 +130,21 @@ std::unique_ptr<Stream> PeerDesk::connect(const PeerMessage& request, bool& is_t
   return nullptr;
 }
 
+// A client may ask for as much as it likes.
+void PeerDesk::log_failure(std::string line) {
+  base::MutexLock lock(mutex_);
+  const auto admitted = failures_.admit(std::move(line), steady_clock::now());
+  lock.unlock();
+  if (admitted) log_line(*admitted);
+}
+
 // The connection itself goes to the worker where it is plain. Where it is TLS this thread passes the bytes on.
 void PeerDesk::fetch(std::uint64_t worker, const PeerMessage& request) {
   bool is_tls = false;
   std::string why;
   const std::unique_ptr<Stream> source = connect(request, is_tls, why);
   if (!source) {
-    log_line("contents are not fetched from another server: " + why);
+    log_failure("contents are not fetched from another server: " + why);
     send(worker, {.kind = PeerMessage::Kind::failed, .number = request.number, .why = why});
     return;
   }

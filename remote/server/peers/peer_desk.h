@@ -12,6 +12,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/mutex.h"
+#include "remote/server/front/refusal_log.h"
 #include "remote/server/options.h"
 #include "remote/server/peers/peer_handshake.h"
 #include "remote/server/peers/peer_messages.h"
@@ -55,6 +56,8 @@ class PeerDesk {
   void begin_fetch(std::uint64_t worker, PeerMessage request) CLEAVE_EXCLUDES(mutex_);
   void fetch(std::uint64_t worker, const PeerMessage& request);
   std::unique_ptr<Stream> connect(const PeerMessage& request, bool& is_tls, std::string& why) const;
+  bool count_fetch(std::uint64_t worker) CLEAVE_EXCLUDES(mutex_);
+  void log_failure(std::string line) CLEAVE_EXCLUDES(mutex_);
   void end_fetch(std::uint64_t worker) CLEAVE_EXCLUDES(mutex_);
 
   const Options& options_;
@@ -63,6 +66,7 @@ class PeerDesk {
   base::Mutex mutex_;
   TicketStore tickets_ CLEAVE_GUARDED_BY(mutex_);
   std::map<std::uint64_t, unsigned> fetches_ CLEAVE_GUARDED_BY(mutex_);  // by worker
+  RefusalLog failures_ CLEAVE_GUARDED_BY(mutex_);
   unsigned all_fetches_ CLEAVE_GUARDED_BY(mutex_) = 0;
 };
 

@@ -120,7 +120,7 @@ void PeerTransfers::transfer(const Waiting& waiting, Stream& stream) {
 }
 
 void PeerTransfers::tidy(Time now) {
-  std::vector<std::uint32_t> late;
+  std::vector<Waiting> late;  // destroyed without the lock: that calls the driver
   std::list<Running> ended;
   {
     const base::MutexLock lock(mutex_);
@@ -129,7 +129,7 @@ void PeerTransfers::tidy(Time now) {
         ++each;
         continue;
       }
-      if (each->second.request != 0) late.push_back(each->second.request);
+      late.push_back(std::move(each->second));
       each = waiting_.erase(each);
     }
     for (auto each = running_.begin(); each != running_.end();) {
@@ -139,7 +139,9 @@ void PeerTransfers::tidy(Time now) {
     }
   }
   for (Running& each : ended) each.thread.join();
-  for (const std::uint32_t request : late) answer(request, false);
+  for (const Waiting& each : late) {
+    if (each.request != 0) answer(each.request, false);
+  }
 }
 
 bool PeerTransfers::is_busy() {
