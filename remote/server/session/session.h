@@ -15,9 +15,10 @@ namespace cleave::remote::server {
 
 class ClientSession {
  public:
+  // Without `to_front` no contents go to or come from other servers.
   ClientSession(const Table& cl, const Table& driver, FrameReader& input, Outbox& outbox,
                 ObjectTable& objects, const ClientLimits& limits, const SharedMemory* shared,
-                BuildTrials* trials, PeerTransfers::ToFront to_front)
+                BuildTrials* trials, PeerTransfers::ToFront to_front = {})
       : context_(cl, driver, input, outbox, objects, limits, shared, trials, std::move(to_front)) {}
   ClientSession(const ClientSession&) = delete;
   ClientSession& operator=(const ClientSession&) = delete;

@@ -1,5 +1,6 @@
 #include "remote/server/worker/worker.h"
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
@@ -110,7 +111,7 @@ bool Worker::await_connection() {
   if (descriptors.size() > 1) shared_ = SharedMemory::map(descriptors[1].release());
   if (!decode(text, assignment_)) return false;
   limits_ = options_.limits;
-  limits_.peer_silence = options_.timeout;
+  limits_.peer_silence = std::max<std::chrono::milliseconds>(options_.timeout, 3 * kContentsHeartbeat);
   limits_.memory = assignment_.grant.memory.value_or(limits_.memory);
   // Not before: its settings are the client's. Handles stay the driver's.
   cl_ = &split_launches(*cl_, options_.opencl, assignment_.grant);

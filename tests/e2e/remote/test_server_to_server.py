@@ -16,8 +16,7 @@ DIRECT_SIZES = 2  # of these; the others are too small for it
 MOVES = 4  # of each: there and back, twice
 ALL = MOVES * sum(SIZES)
 LITTLE = 1 << 20  # bytes, at most, of all that is not contents
-TIMEOUT = 1500  # milliseconds, of the servers
-HEARTBEAT = 200  # milliseconds
+SHORT_TIMEOUT = 1000  # milliseconds, of servers one of which falls silent
 
 # What the features of a server that can be asked for contents, and asks others, look like on the wire; and of an older one.
 OFFERS, FETCHES = 1 << 8, 1 << 9
@@ -52,7 +51,7 @@ class ServerToServer(RemoteTest):
     def start(self, name, port, *options, kind="tcp", **others):
         """On a port that is known before."""
         addresses = {kind: f"{kind}:127.0.0.1:{port}"}
-        return self.start_server(self.own_folder() / name, *METRICS, "--timeout", TIMEOUT, "--heartbeat", HEARTBEAT, *options,
+        return self.start_server(self.own_folder() / name, *METRICS, *options,
                                  before=types.SimpleNamespace(addresses=addresses), **others)
 
     def pair(self, *options, peers=None, between=None, ports=None, kind="tcp", **others):
@@ -134,7 +133,7 @@ class ServerToServer(RemoteTest):
             self.assertEqual([proxy.found for proxy in proxies], [True, True])
             self.assertEqual(self.direct_transfers(), 0)
 
-    def broken(self, **attributes):
+    def broken(self, *options, **attributes):
         """Servers that reach each other by links of such attributes."""
         ports = [free_port(), free_port()]
         between = [Proxy(f"tcp:127.0.0.1:{port}") for port in ports]
@@ -142,7 +141,7 @@ class ServerToServer(RemoteTest):
             self.addCleanup(proxy.close)
             for name, value in attributes.items():
                 setattr(proxy, name, value)
-        self.pair(ports=ports, between=[proxy.address for proxy in between])
+        self.pair(*options, ports=ports, between=[proxy.address for proxy in between])
 
     def test_a_link_between_them_that_breaks_off_in_the_middle(self):
         self.broken(left={"down": 3 << 20}, cuts=True)
@@ -151,7 +150,7 @@ class ServerToServer(RemoteTest):
         self.assertGreater(self.direct_transfers(), 0)
 
     def test_a_link_between_them_that_stalls_in_the_middle(self):
-        self.broken(left={"down": 3 << 20})
+        self.broken("--timeout", SHORT_TIMEOUT, left={"down": 3 << 20})
         passed = self.moved(self.links())
         self.assertGreater(passed, 2 * SIZES[-1])
         self.assertGreater(self.direct_transfers(), 0)
