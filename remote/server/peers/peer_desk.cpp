@@ -125,7 +125,7 @@ std::unique_ptr<Stream> PeerDesk::connect(const PeerMessage& request, bool& is_t
       is_tls = endpoint->tls;
       return std::move(connected.stream);
     }
-    why = as_text(*endpoint) + ": " + why;
+    why.insert(0, as_text(*endpoint) + ": ");
   }
   return nullptr;
 }

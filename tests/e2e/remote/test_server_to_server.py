@@ -9,7 +9,8 @@ import types
 from certificates import Certificates
 from proxy import Proxy
 from support.options import OPTIONS, main
-from support.remote import METRICS, RemoteTest
+from support.processes import wait_until
+from support.remote import DEVICE_LOST, HANG_TIMEOUT, METRICS, RemoteTest
 
 SIZES = (4 << 10, 256 << 10, (6 << 20) + 4)
 DIRECT_SIZES = 2  # of these; the others are too small for it
@@ -134,7 +135,7 @@ class ServerToServer(RemoteTest):
             self.assertEqual(self.direct_transfers(), 0)
 
     def broken(self, *options, **attributes):
-        """Servers that reach each other by links of such attributes."""
+        """Servers that reach each other by links of such attributes, which are returned: to the first, and to the second."""
         ports = [free_port(), free_port()]
         between = [Proxy(f"tcp:127.0.0.1:{port}") for port in ports]
         for proxy in between:
@@ -142,6 +143,7 @@ class ServerToServer(RemoteTest):
             for name, value in attributes.items():
                 setattr(proxy, name, value)
         self.pair(*options, ports=ports, between=[proxy.address for proxy in between])
+        return between
 
     def test_a_link_between_them_that_breaks_off_in_the_middle(self):
         self.broken(left={"down": 3 << 20}, cuts=True)
@@ -154,6 +156,18 @@ class ServerToServer(RemoteTest):
         passed = self.moved(self.links())
         self.assertGreater(passed, 2 * SIZES[-1])
         self.assertGreater(self.direct_transfers(), 0)
+
+    def test_a_server_that_dies_in_the_middle(self):
+        """The program learns in time that the contents are lost, or the device is."""
+        for dies, error in ((0, "clEnqueueReadBuffer: error"), (1, DEVICE_LOST)):
+            source, _ = self.broken("--timeout", SHORT_TIMEOUT, left={"down": 3 << 20})
+            addresses = ",".join(server.addresses["tcp"] for server in self.servers)
+            program = self.start_program("moving_contents", SIZES[-1], environment=self.client_environment(addresses))
+            wait_until(lambda: source.left["down"] == 0, "nothing is under way between the servers")
+            self.servers[dies].kill()
+            out, err = program.communicate(timeout=HANG_TIMEOUT)
+            self.assertEqual((program.returncode != 0, out), (True, ""), err)
+            self.assertIn(error, err)
 
     def test_a_link_between_them_that_dribbles(self):
         self.broken(fragments=5000)
