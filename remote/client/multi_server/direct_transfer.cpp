@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "remote/client/api/regions.h"
 #include "remote/client/link/connection.h"
 #include "remote/protocol/features.h"
 #include "remote/protocol/limits.h"

@@ -1,9 +1,7 @@
 // Contents that another server fetches, or that a client would have the server fetch from where it must not: written by hand.
-#include <algorithm>
 #include <array>
 #include <chrono>
-#include <numeric>
-#include <thread>
+#include <cstring>
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,6 @@
 
 #include <cstring>
 #include <memory>
-#include <numeric>
 #include <thread>
 #include <vector>
 

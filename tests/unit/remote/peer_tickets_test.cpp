@@ -1,7 +1,7 @@
 // Tickets for contents that go from one server to another, who may be connected to, and how servers prove what they may have.
 #include <array>
+#include <cstring>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <thread>
 
