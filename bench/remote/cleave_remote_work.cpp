@@ -4,8 +4,10 @@
 // baseline.
 //
 //   cleave_remote_work PLATFORM [--quick | --identify]      PLATFORM: part of the platform's name
+//   cleave_remote_work PLATFORM --between MIB               of a platform with the devices of two servers
 //
-// --identify: only say which platform that is.
+// --identify: only say which platform that is. --between: only how long so many contents take from one device of the platform to
+// another, after a kernel there has written them, and over a plain socket.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -34,7 +36,11 @@ constexpr const char* kSource =
     "kernel void product(int n, global const float* a, global const float* b, global float* c) {\n"
     "  int x = get_global_id(0), y = get_global_id(1); float sum = 0;\n"
     "  for (int k = 0; k < n; ++k) sum += a[y * n + k] * b[k * n + x];\n"
-    "  c[y * n + x] = sum; }\n";
+    "  c[y * n + x] = sum; }\n"
+    "kernel void stamp(uint n, global uint* x) { size_t i = get_global_id(0); x[i] = (uint)i * 2654435761u ^ "
+    "n; }\n"
+    "kernel void differ(uint n, global const uint* x, global uint* found) {\n"
+    "  size_t i = get_global_id(0); if (x[i] != ((uint)i * 2654435761u ^ n)) atomic_inc(found); }\n";
 
 [[noreturn]] void end_program(const char* call, cl_int error, const kit::Where& /*where*/) {
   std::fprintf(stderr, "%s: error %d\n", call, error);
@@ -92,6 +98,15 @@ bool is_under_cleave(cl_platform_id platform) {
   return cl.clGetExtensionFunctionAddressForPlatform(platform, CL_CLEAVE_GET_INFO_NAME) != nullptr;
 }
 
+cl_platform_id identify(cl_device_id device, Figures& figures) {
+  const auto platform = cl.info<cl_platform_id>(device, CL_DEVICE_PLATFORM);
+  figures.add("platform", cl.text(platform, CL_PLATFORM_VERSION));
+  figures.add("device", cl.text(device, CL_DEVICE_NAME));
+  figures.add("driver", driver_of(platform));
+  figures.add("under Cleave", std::string(is_under_cleave(platform) ? "yes" : "no"));
+  return platform;
+}
+
 Device begin(const std::string& platform_name, Figures& figures) {
   Device device;
   figures.add("start", duration_of([&] {
@@ -103,11 +118,7 @@ Device begin(const std::string& platform_name, Figures& figures) {
                 device.context = cl.context(device.id);
                 device.queue = cl.queue(device.context, device.id);
               }));
-  const auto platform = cl.info<cl_platform_id>(device.id, CL_DEVICE_PLATFORM);
-  figures.add("platform", cl.text(platform, CL_PLATFORM_VERSION));
-  figures.add("device", cl.text(device.id, CL_DEVICE_NAME));
-  figures.add("driver", driver_of(platform));
-  figures.add("under Cleave", std::string(is_under_cleave(platform) ? "yes" : "no"));
+  identify(device.id, figures);
   device.program = cl.build(device.context, kSource);
   return device;
 }
@@ -204,17 +215,57 @@ void measure_sockets(unsigned repeats, Figures& figures) {
   }
 }
 
+void measure_between(const std::string& platform_name, std::size_t bytes, Figures& figures) {
+  constexpr unsigned kTurns = 5;
+  figures.add("tcp contents", exchange(SocketKind::tcp, bytes, false, kTurns));
+  const cl_device_id first = cl.device_of(platform_name);
+  if (first == nullptr) end_program("no such platform", CL_INVALID_PLATFORM, {});
+  const std::vector<cl_device_id> devices = cl.devices(identify(first, figures));
+  if (devices.size() < 2) end_program("the platform has one device", CL_INVALID_DEVICE, {});
+  const kit::Context context = cl.context(devices);
+  const kit::Queue here = cl.queue(context, devices.front());
+  const kit::Queue there = cl.queue(context, devices.back());
+  const kit::Program program = cl.build(context, kSource);
+  const kit::Buffer contents = cl.buffer(context, bytes);
+  const kit::Kernel stamp = cl.kernel(program, "stamp", cl_uint{0}, contents);
+  std::vector<double> seconds;
+  // The first turn is not measured: the buffers' pages are new.
+  for (cl_uint turn = 0; turn <= kTurns; ++turn) {
+    cl.check("clSetKernelArg", cl.set_argument(stamp, 0, turn));
+    cl.check("launch", cl.launch(here, stamp, bytes / sizeof(cl_uint)));
+    cl.check("clFinish", cl.clFinish(here));
+    const double passed = duration_of([&] {
+      cl.check("clEnqueueMigrateMemObjects",
+               cl.clEnqueueMigrateMemObjects(there, 1, contents.list(), 0, 0, nullptr, nullptr));
+      cl.check("clFinish", cl.clFinish(there));
+    });
+    if (turn > 0) seconds.push_back(passed);
+    std::vector<cl_uint> found(1);
+    const kit::Buffer differences = cl.buffer(context, found);
+    const kit::Kernel differ = cl.kernel(program, "differ", turn, contents, differences);
+    cl.check("launch", cl.launch(there, differ, bytes / sizeof(cl_uint)));
+    cl.check("read", cl.read(there, differences, Blocking::yes, std::span(found)));
+    if (found[0] != 0) end_program("wrong contents", CL_INVALID_VALUE, {});
+  }
+  figures.add("contents", kit::median(seconds));
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   if (count < 2) {
-    std::fprintf(stderr, "usage: %s PLATFORM [--quick | --identify]\n", arguments[0]);
+    std::fprintf(stderr, "usage: %s PLATFORM [--quick | --identify | --between MIB]\n", arguments[0]);
     return 2;
   }
   const std::string option = count > 2 ? arguments[2] : "";
   const unsigned repeats = option == "--quick" ? 200 : 2000;
   const bool measures = option != "--identify";
   Figures figures;
+  if (option == "--between" && count > 3) {
+    measure_between(arguments[1], std::strtoull(arguments[3], nullptr, 10) << 20U, figures);
+    figures.print();
+    return 0;
+  }
   if (measures) measure_sockets(repeats, figures);
   const Device device = begin(arguments[1], figures);
   if (measures) {

@@ -17,8 +17,10 @@ import time
 import peer
 import programs
 from results import Results, Row, Unmeasured, machine, median, spread
+from throttled_link import ThrottledLink
 
 PRODUCTS = (64, 128, 256, 512)
+LINK_RATE = 10_000_000  # bytes a second, of the client's link while contents move between servers
 
 
 def command():
@@ -178,6 +180,34 @@ class Bench:
             self.add_share(f"rate of product {size}, the peer's = 1", f"product {size}", self.peer(f"product {size}"), 1)
 
 
+def move_between(given, native):
+    """The contents of a buffer between two servers, while the client's link to each carries LINK_RATE."""
+    size = 64 if given.quick else 1024
+    addresses = [f"tcp:127.0.0.1:{free_port()}" for _ in range(2)]
+    options = [("--peers", addresses[1], "--peer-address", addresses[0]), ("--peers", addresses[0], "--peer-address", addresses[1])]
+    with server(addresses[0], options=options[0]), server(addresses[1], options=options[1]):
+        links = [ThrottledLink(address, LINK_RATE) for address in addresses]
+        try:
+            status, output = programs.run("cleave_remote_work", given.platform, "--between", size, limit=900,
+                                          settings=nothing_but(",".join(link.address for link in links)))
+            if status != 0:
+                raise Unmeasured(f"cleave_remote_work --between: exit status {status}")
+            run = json.loads(output)
+            check_remote(run, native)
+            return size, run, sum(link.passed for link in links)
+        finally:
+            for link in links:
+                link.close()
+
+
+def add_between(found, size, run, passed):
+    link = f"the client's link: {LINK_RATE / 1e6:.0f} MB/s"
+    found.add(Row("between", f"between two servers: {size} MB of contents", run["contents"], "us", baseline=run["tcp contents"],
+                  note=f"{link}; the baseline is a plain socket"))
+    found.add(Row("between", "between two servers: of a plain socket", run["tcp contents"] / run["contents"], asked=0.85, at_least=True,
+                  note=f"{link}, which carried {passed / 1e6:.1f} MB"))
+
+
 def measure(given):
     native = []
     remote = {"tcp": [], "unix": []}
@@ -195,4 +225,5 @@ def measure(given):
                     peer=beside.summary() if beside else "")
     for kind, runs in remote.items():
         Bench(found, kind, native, runs, beside.runs if beside and kind == "tcp" else ()).add_all()
+    add_between(found, *move_between(given, native[-1]))
     return found

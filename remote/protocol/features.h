@@ -18,6 +18,9 @@ enum class Feature : std::uint64_t {
   includes = 1U << 4U,     // the files that a program includes come with its build
   end_answers = 1U << 6U,  // Command.at_end
   compression = 1U << 7U,  // payloads in blocks, which may be compressed
+  offers = 1U << 8U,       // OfferContents: other servers may fetch contents from this one
+  fetches =
+      1U << 9U,  // FetchContents: this one fetches contents from the servers that its operator has listed
 };
 
 inline constexpr std::uint64_t bit(Feature feature) { return static_cast<std::uint64_t>(feature); }

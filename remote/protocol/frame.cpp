@@ -14,7 +14,7 @@ std::uint64_t get(const HeaderBytes& bytes, std::size_t at, std::size_t size) {
 }
 
 std::uint32_t max_message_size(FrameKind kind) {
-  return kind == FrameKind::hello ? kMaxHelloSize : kMaxMessageSize;
+  return kind == FrameKind::hello || kind == FrameKind::peer ? kMaxHelloSize : kMaxMessageSize;
 }
 
 bool may_have_payload(FrameKind kind) { return kind == FrameKind::commands || kind == FrameKind::events; }
@@ -33,7 +33,7 @@ HeaderBytes encode(const FrameHeader& header) {
 std::optional<FrameHeader> decode(const HeaderBytes& bytes) {
   const std::uint64_t kind = get(bytes, 4, 2);
   if (kind < static_cast<std::uint16_t>(FrameKind::hello) ||
-      kind > static_cast<std::uint16_t>(FrameKind::events) || get(bytes, 6, 2) > 1) {
+      kind > static_cast<std::uint16_t>(FrameKind::peer) || get(bytes, 6, 2) > 1) {
     return std::nullopt;
   }
   FrameHeader header{static_cast<FrameKind>(kind), static_cast<std::uint32_t>(get(bytes, 0, 4)),

@@ -1,6 +1,6 @@
 // The frames that a connection consists of, in both directions: a header of 16 bytes, a FlatBuffers message, a payload.
 //
-//   0  u32  size of the message, in bytes: 1 to kMaxMessageSize (limits.h), for a Hello to kMaxHelloSize
+//   0  u32  size of the message, in bytes: 1 to kMaxMessageSize (limits.h), for a Hello and a Peer to kMaxHelloSize
 //   4  u16  kind
 //   6  u16  0; 1: the payload comes in blocks (feature `compression`; remote/transport/payload_blocks.h)
 //   8  u64  size of the payload: 0 to kMaxPayload; of one in blocks when they are decompressed
@@ -20,7 +20,8 @@
 
 namespace cleave::remote {
 
-enum class FrameKind : std::uint16_t { hello = 1, welcome = 2, commands = 3, events = 4 };
+// `peer` is what servers say to each other when one fetches contents from another (messages.fbs: Peer).
+enum class FrameKind : std::uint16_t { hello = 1, welcome = 2, commands = 3, events = 4, peer = 5 };
 
 struct FrameHeader {
   FrameKind kind{};

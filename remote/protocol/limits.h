@@ -23,6 +23,11 @@ inline constexpr std::size_t kMaxBlock = std::size_t{128} << 10U;
 // Nesting in a message, and its tables, as FlatBuffers' verifier counts.
 inline constexpr std::uint32_t kMaxDepth = 12;
 inline constexpr std::uint32_t kMaxTables = 200'000;
+// Addresses at which a server can be reached by others, and the bytes of one.
+inline constexpr std::size_t kMaxPeerAddresses = 4;
+inline constexpr std::size_t kMaxPeerAddress = 256;
+// Bytes of a part of the contents that one server sends to another.
+inline constexpr std::uint32_t kMaxContentsPart = 4U << 20U;
 // Bytes of a token, a name.
 inline constexpr std::size_t kMaxToken = 1024;
 inline constexpr std::size_t kMaxName = 256;

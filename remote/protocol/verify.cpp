@@ -38,6 +38,8 @@ const wire::Hello* verified_hello(std::span<const std::byte> bytes) {
   return fits ? hello : nullptr;
 }
 
+const wire::Peer* verified_peer(std::span<const std::byte> bytes) { return verified<wire::Peer>(bytes); }
+
 const wire::Welcome* verified_welcome(std::span<const std::byte> bytes) {
   return verified<wire::Welcome>(bytes);
 }

@@ -12,6 +12,7 @@
 namespace cleave::remote {
 
 const wire::Hello* verified_hello(std::span<const std::byte> bytes);
+const wire::Peer* verified_peer(std::span<const std::byte> bytes);
 const wire::Welcome* verified_welcome(std::span<const std::byte> bytes);
 const wire::Commands* verified_commands(std::span<const std::byte> bytes, std::uint64_t payload);
 const wire::Events* verified_events(std::span<const std::byte> bytes, std::uint64_t payload);

@@ -5,6 +5,7 @@
 
 #include "base/number.h"
 #include "daemon/service_manager.h"
+#include "remote/protocol/limits.h"
 #include "remote/server/sandbox/identity.h"
 #include "remote/server/sandbox/system_calls.h"
 
@@ -65,6 +66,28 @@ void add_access_options(std::vector<Option>& table, Options& options) {
   table.push_back(text_option("client-ca", "FILE",
                               "Clients on TLS must have a certificate of this authority (PEM)",
                               options.tls.authority));
+}
+
+void add_peer_options(std::vector<Option>& table, Options& options) {
+  table.push_back(
+      {"peers", Arity::list, "ADDRESS",
+       "Servers from which contents are fetched directly: tcp:HOST:PORT or tls:HOST:PORT, also of a network, "
+       "tcp:10.1.0.0/16:PORT (none)",
+       "tcp:HOST:PORT, tls:HOST:PORT or tcp:ADDRESS/BITS:PORT",
+       [&](std::string_view text) { return options.peers.add(text); }});
+  table.push_back({"peer-address", Arity::list, "ADDRESS",
+                   "Where other servers reach this one, if not as its clients do: at most four",
+                   "tcp:HOST:PORT or tls:HOST:PORT, at most four", [&](std::string_view text) {
+                     const auto endpoint = read_endpoint(text);
+                     if (!endpoint || endpoint->address.kind != base::Address::Kind::tcp ||
+                         text.size() > kMaxPeerAddress || options.peer_addresses.size() >= kMaxPeerAddresses)
+                       return false;
+                     options.peer_addresses.emplace_back(text);
+                     return true;
+                   }});
+  table.push_back(text_option("peer-ca", "FILE",
+                              "The authority of other servers' certificates (PEM; the system's authorities)",
+                              options.peer_authority));
 }
 
 void add_limit_options(std::vector<Option>& table, Options& options) {
@@ -190,6 +213,7 @@ void add_sandbox_options(std::vector<Option>& table, Options& options) {
 std::vector<Option> option_table(Options& options) {
   std::vector<Option> table;
   add_access_options(table, options);
+  add_peer_options(table, options);
   add_limit_options(table, options);
   add_environment_options(table, options);
   add_sandbox_options(table, options);

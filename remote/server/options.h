@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "daemon/options.h"
+#include "remote/server/peers/peer_list.h"
 #include "remote/server/sandbox/settings.h"
 #include "remote/server/session/limits.h"
 #include "remote/transport/endpoint.h"
@@ -30,6 +31,9 @@ struct Options {
   std::string clients_file;
   bool mixed_tenants = false;  // also where workers are not kept apart
   TlsFiles tls;
+  PeerList peers;                           // from which contents are fetched
+  std::vector<std::string> peer_addresses;  // where they reach this server; empty: as clients do
+  std::string peer_authority;               // that has signed their certificates; empty: the system's
   unsigned max_clients = 16;
   unsigned clients_per_peer = 0;       // of one address or user; 0: as many as there are
   std::chrono::seconds queue_time{0};  // that a client waits for a place; 0: it is refused

@@ -42,9 +42,9 @@ constexpr milliseconds kExchangePeriod{50};
 constexpr std::chrono::seconds kExchangeTime{1};
 constexpr std::size_t kMaxTokenFile = 64 << 10;
 // Shared virtual memory needs addresses of one size on both sides.
-constexpr std::uint64_t kSupportedFeatures = bit(Feature::pipes) | bit(Feature::includes) |
-                                             bit(Feature::end_answers) |
-                                             (sizeof(void*) == sizeof(std::uint64_t) ? bit(Feature::svm) : 0);
+constexpr std::uint64_t kSupportedFeatures =
+    bit(Feature::pipes) | bit(Feature::includes) | bit(Feature::end_answers) | bit(Feature::offers) |
+    bit(Feature::fetches) | (sizeof(void*) == sizeof(std::uint64_t) ? bit(Feature::svm) : 0);
 constexpr std::uint64_t kSharedMemoryFeatures = bit(Feature::shared_memory) | bit(Feature::shared_ring);
 // Messages are converted, the results of queries within them are not: a connection to a server ends in the handshake where they
 // would have to be (docs/decisions/0016-little-endian-clients.md).
@@ -107,6 +107,7 @@ std::shared_ptr<Connection> Connection::open(const std::string& address, const b
       connect_to(*endpoint, {settings.authorities, settings.certificate, settings.key}, until);
   if (connected.stream == nullptr) return problem = connected.problem, nullptr;
   std::shared_ptr<Connection> made(new Connection(std::move(connected.stream), settings));
+  made->address_ = address;
   // The server of a unix socket is on this machine. Without shared memory everything goes over the socket.
   if (endpoint->address.kind == base::Address::Kind::unix_socket && !query)
     made->shared_ = SharedArea::make();

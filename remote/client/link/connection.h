@@ -112,6 +112,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   enum class FlushTiming { soon, now };
 
   [[nodiscard]] bool alive() const { return !closed_.load(std::memory_order_acquire); }
+  // By which it has been opened.
+  [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] const wire::Welcome& welcome() const { return *welcome_; }
   [[nodiscard]] std::chrono::nanoseconds round_trip() const { return round_trip_; }
 
@@ -383,6 +385,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void arm_flush_timer();
 
   // Set by the handshake, then constant.
+  std::string address_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<SharedArea> shared_;  // null: not supported by the server, or it is on another machine
   bool supports_rings_ = false;

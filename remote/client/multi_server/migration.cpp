@@ -9,6 +9,7 @@
 #include "remote/client/api/memory.h"
 #include "remote/client/api/memory_transfer.h"
 #include "remote/client/api/regions.h"
+#include "remote/client/multi_server/direct_transfer.h"
 
 namespace cleave::remote::client::multi_server {
 namespace {
@@ -44,13 +45,7 @@ std::vector<Chunk> chunks_of(const MemoryState& memory) {
   return all;
 }
 
-// The source or the target of a migration.
-struct End {
-  cl_command_queue queue;
-  const MemoryState& memory;
-};
-
-cl_int read(const End& from, const Chunk& chunk, std::byte* place, cl_event* event) {
+cl_int read(const MigrationEnd& from, const Chunk& chunk, std::byte* place, cl_event* event) {
   Command command({from.queue, 0, nullptr, event, CL_COMMAND_READ_BUFFER});
   if (command.error != CL_SUCCESS) return command.error;
   return with_read(from.memory, chunk.origin.data(), chunk.region.data(), [&](auto make) {
@@ -58,7 +53,7 @@ cl_int read(const End& from, const Chunk& chunk, std::byte* place, cl_event* eve
   });
 }
 
-cl_int write(const End& to, const Chunk& chunk, std::byte* place) {
+cl_int write(const MigrationEnd& to, const Chunk& chunk, std::byte* place) {
   Command command({to.queue, 0, nullptr, nullptr, CL_COMMAND_WRITE_BUFFER});
   if (command.error != CL_SUCCESS) return command.error;
   return with_write(to.memory, chunk.origin.data(), chunk.region.data(), [&](auto make) {
@@ -67,7 +62,7 @@ cl_int write(const End& to, const Chunk& chunk, std::byte* place) {
 }
 
 // Reads the next chunk while it writes one.
-cl_int copy(const End& from, const End& to) {
+cl_int copy(const MigrationEnd& from, const MigrationEnd& to) {
   const std::vector<Chunk> chunks = chunks_of(from.memory);
   std::array<std::unique_ptr<std::byte[]>, 2> places;
   std::size_t most = 0;
@@ -93,9 +88,18 @@ cl_int run(const Migration& migration) {
   const Object* const source = migration.source.object();
   const Object* const target = migration.target.object();
   if (source == nullptr || target == nullptr) return kConnectionLost;
-  const CoherenceDomain& domain = *migration.coherence->domain;
-  return copy({domain.migration_queue(migration.from), state_of<MemoryState>(*source)},
-              {domain.migration_queue(migration.to), state_of<MemoryState>(*target)});
+  CoherenceDomain& domain = *migration.coherence->domain;
+  const MigrationEnd from{domain.migration_queue(migration.from), state_of<MemoryState>(*source)};
+  const MigrationEnd to{domain.migration_queue(migration.to), state_of<MemoryState>(*target)};
+  const auto now = DirectPaths::Clock::now();
+  if (can_go_directly(from, to) && domain.direct_paths().may_try(migration.from, migration.to, now)) {
+    if (transfer_directly(from, to)) {
+      domain.direct_paths().succeeded(migration.from, migration.to);
+      return CL_SUCCESS;
+    }
+    domain.direct_paths().failed(migration.from, migration.to, DirectPaths::Clock::now());
+  }
+  return copy(from, to);
 }
 
 void finish(Migration& migration, cl_int status) {

@@ -1,5 +1,5 @@
-// Carrying out migrations: contents are read from one server into this process's memory, in chunks, and written from there to
-// the other server.
+// Carrying out migrations: contents go from one server to the other directly (direct_transfer.h), or, where that can't be done or
+// has failed, they are read from one server into this process's memory, in chunks, and written from there to the other server.
 //
 // A migration begins when everything that it depends on is over, so it waits for nothing but the two servers, whatever the
 // program does. One thread (client.migration_worker) runs migrations one after the other. Their commands are sent even when

@@ -25,6 +25,7 @@
 #include "remote/server/front/greeter.h"
 #include "remote/server/front/refusal_log.h"
 #include "remote/server/log.h"
+#include "remote/server/peers/peer_desk.h"
 #include "remote/server/supervisor/front_counters.h"
 #include "remote/server/supervisor/received_options.h"
 #include "remote/server/supervisor/spawn.h"
@@ -70,7 +71,10 @@ struct Waiting {
 class Front {
  public:
   Front(const Options& options, base::FileDescriptor control)
-      : options_(options), control_(std::move(control)), greeter_(options, control_.get()) {}
+      : options_(options),
+        control_(std::move(control)),
+        peers_(options, control_.get()),
+        greeter_(options, control_.get(), peers_) {}
 
   // Until the supervisor has ended.
   void run();
@@ -92,6 +96,7 @@ class Front {
   const Options& options_;
   const base::FileDescriptor control_;
   const base::FileDescriptor wakes_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  PeerDesk peers_;
   Greeter greeter_;
   std::unique_ptr<SharedCounters> counters_;
   std::vector<Listener> listeners_;
@@ -125,12 +130,16 @@ bool Front::read_control() {
       return true;
     case FrontMessage::counters:
       if (!descriptors.empty()) counters_ = SharedCounters::map(std::move(descriptors.front()));
+      if (counters_ != nullptr) peers_.count_in(**counters_);
       return counters_ != nullptr;
     case FrontMessage::credentials:
       return read_credentials(body, descriptors);
     case FrontMessage::verdict:
       if (!decode(body, verdict)) return false;
       greeter_.judge(verdict);
+      return true;
+    case FrontMessage::worker:
+      peers_.handle(text.substr(0, static_cast<std::size_t>(got)));
       return true;
   }
   return false;
@@ -295,8 +304,9 @@ int run_front() {
   base::FileDescriptor control(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   if (!control.is_open()) return EXIT_FAILURE;
   Front front(options, std::move(control));
-  // Two for each client with TLS, three for each that waits for a place, and those that are not admitted yet.
-  drop_privileges(options.user, kMaxWorkerFiles + rlim_t{5} * options.max_clients);
+  // Two for each client with TLS, three for each that waits for a place, two for each of a few transfers from or to other
+  // servers, and those that are not admitted yet.
+  drop_privileges(options.user, kMaxWorkerFiles + rlim_t{21} * options.max_clients);
   front.run();
   std::_Exit(EXIT_SUCCESS);  // with its threads
 }

@@ -1,19 +1,15 @@
 #include "remote/server/front/greeter.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <exception>
 #include <poll.h>
-#include <system_error>
 #include <thread>
-#include <unistd.h>
 #include <utility>
-
-#include <sys/socket.h>
 
 #include "remote/protocol/limits.h"
 #include "remote/server/front/greeting.h"
 #include "remote/server/front/relay.h"
+#include "remote/server/front/socket_pair.h"
 #include "remote/server/log.h"
 #include "remote/server/memory/shared_memory.h"
 #include "remote/transport/descriptor_passing.h"
@@ -24,21 +20,10 @@ namespace {
 // How often it is looked whether a client that waits is still there.
 constexpr std::chrono::milliseconds kLookPeriod{500};
 
-struct SocketPair {
-  SocketPair() {
-    int ends[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-      throw std::system_error(errno, std::generic_category(), "no socket that leads to a worker");
-    ours = base::FileDescriptor(ends[0]);
-    theirs = base::FileDescriptor(ends[1]);
-  }
-  base::FileDescriptor ours;
-  base::FileDescriptor theirs;
-};
-
 }  // namespace
 
-Greeter::Greeter(const Options& options, int control) : options_(options), control_(control) {
+Greeter::Greeter(const Options& options, int control, PeerDesk& peers)
+    : options_(options), control_(control), peers_(peers) {
   if (options.tls.certificate.empty()) return;
   std::string problem;
   tls_ = TlsServer::make(options.tls, problem);
@@ -63,6 +48,7 @@ bool Greeter::start(Arrival arrival, Ended ended) noexcept try {
 
 void Greeter::greet(Arrival& arrival, const Ended& ended) noexcept {
   Streams streams;
+  streams.stall_timeout = options_.timeout;
   std::string why;
   bool has_ended = false;
   const auto waits = [&] {
@@ -83,7 +69,7 @@ void Greeter::greet(Arrival& arrival, const Ended& ended) noexcept {
   }
   if (!why.empty() || !streams.inside) return;
   try {
-    relay(*streams.outside, *streams.inside, options_.timeout);
+    relay(*streams.outside, *streams.inside, streams.stall_timeout);
   } catch (const std::exception&) {  // no thread: both ends see that the connection ends
   }
   const std::string reason = streams.outside->close_reason();
@@ -111,7 +97,11 @@ std::string Greeter::let_in(Arrival& arrival, Streams& streams, const std::funct
   base::MutexLock lock(mutex_);
   const std::shared_ptr<const Credentials> credentials = credentials_;
   lock.unlock();
-  auto greeted = read_hello(*streams.outside, *credentials, certificate, until, why);
+  const auto input = std::make_unique<FrameReader>(*streams.outside, std::chrono::seconds(kHelloSeconds));
+  auto opening = read_opening(*input, until, why);
+  if (!opening) return why;
+  if (opening->peer) return let_in(*opening->peer, arrival, streams, *input, until);
+  auto greeted = check_hello(*streams.outside, *opening->hello, *credentials, certificate, why);
   if (!greeted) return why;
   Introduction introduction{0, arrival.peer, arrival.peer_key, std::move(greeted->client),
                             std::move(greeted->grant)};
@@ -133,6 +123,23 @@ std::string Greeter::let_in(Arrival& arrival, Streams& streams, const std::funct
   }
   if (!why.empty()) send_refusal(*streams.outside, wire::Refusal::full, why);
   return why;
+}
+
+// A server that fetches contents. Returns why it is refused.
+std::string Greeter::let_in(const PeerOpening& opening, const Arrival& arrival, Streams& streams,
+                            FrameReader& input, Time until) {
+  std::string why;
+  const auto contents = peers_.admit(*streams.outside, input, opening, until, why);
+  if (!contents) return why;
+  if (!arrival.kind.tls) {
+    peers_.deliver(*contents, streams.outside->descriptor());
+    return {};
+  }
+  SocketPair pair;
+  streams.inside = make_socket_stream(pair.ours.release());
+  streams.stall_timeout = kPeerStallTime;
+  peers_.deliver(*contents, pair.theirs.get());
+  return {};
 }
 
 // Returns why the client is refused.

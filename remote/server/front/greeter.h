@@ -17,6 +17,7 @@
 #include "base/mutex.h"
 #include "remote/server/front/credentials.h"
 #include "remote/server/options.h"
+#include "remote/server/peers/peer_desk.h"
 #include "remote/server/supervisor/front_messages.h"
 #include "remote/transport/stream.h"
 
@@ -37,7 +38,8 @@ class Greeter {
   using Ended = std::function<void(const std::string& why)>;
 
   // Reads the files for TLS that `options` name, which must outlive this. `control` leads to the supervisor. Throws OptionError.
-  Greeter(const Options& options, int control);
+  // `peers`, which must outlive this, for servers that fetch contents.
+  Greeter(const Options& options, int control, PeerDesk& peers);
   Greeter(const Greeter&) = delete;
   Greeter& operator=(const Greeter&) = delete;
   ~Greeter() = default;
@@ -56,10 +58,13 @@ class Greeter {
     std::vector<base::FileDescriptor> received;
     std::unique_ptr<Stream> outside;
     std::unique_ptr<Stream> inside;  // to the worker, if TLS ends here
+    Duration stall_timeout{};        // of the outside
   };
 
   void greet(Arrival& arrival, const Ended& ended) noexcept;
   std::string let_in(Arrival& arrival, Streams& streams, const std::function<void()>& waits);
+  std::string let_in(const PeerOpening& opening, const Arrival& arrival, Streams& streams, FrameReader& input,
+                     Time until);
   std::unique_ptr<Stream> open(Arrival& arrival, Time until, std::string& certificate,
                                std::string& why) const;
   std::string introduce(Introduction introduction, const std::vector<int>& descriptors,
@@ -67,6 +72,7 @@ class Greeter {
 
   const Options& options_;
   const int control_;
+  PeerDesk& peers_;
   std::unique_ptr<TlsServer> tls_;
 
   base::Mutex mutex_;

@@ -22,7 +22,7 @@ struct RefusalDetails {
   std::string text;
 };
 
-RefusalDetails check_hello(const wire::Hello& hello, bool is_known) {
+RefusalDetails refusal_of(const wire::Hello& hello, bool is_known) {
   const auto ours = std::endian::native == std::endian::big ? wire::ByteOrder::big : wire::ByteOrder::little;
   if (hello.oldest() > kVersion || hello.version() < kOldestVersion)
     return {wire::Refusal::version, "no common protocol version"};
@@ -34,41 +34,49 @@ RefusalDetails check_hello(const wire::Hello& hello, bool is_known) {
   return {};
 }
 
-const wire::Hello* next_hello(FrameReader& input, Time until, std::string& why) {
+}  // namespace
+
+std::optional<Opening> read_opening(FrameReader& input, Time until, std::string& why) {
   FrameHeader header;
   input.set_deadline(until);
   const ReadStatus got = input.next(header, until, kMaxHelloSize);
-  if (got == ReadStatus::timeout) return why = "no Hello in time", nullptr;
-  if (got != ReadStatus::data) return why = "disconnected, or not a Hello", nullptr;
-  const wire::Hello* const hello =
-      header.kind == FrameKind::hello ? verified_hello(input.message()) : nullptr;
+  if (got == ReadStatus::timeout) return why = "no Hello in time", std::nullopt;
+  if (got != ReadStatus::data) return why = "disconnected, or not a Hello", std::nullopt;
+  Opening opening;
   // What comes behind it would be lost: the worker gets the connection as it is then.
-  if (hello == nullptr || header.payload != 0 || input.has_buffered()) return why = "not a Hello", nullptr;
-  return hello;
+  const bool is_alone = header.payload == 0 && !input.has_buffered();
+  if (is_alone && header.kind == FrameKind::hello) opening.hello = verified_hello(input.message());
+  if (is_alone && header.kind == FrameKind::peer) opening.peer = read_opening(input.message());
+  if (opening.hello == nullptr && !opening.peer) return why = "not a Hello", std::nullopt;
+  return opening;
 }
 
-}  // namespace
-
-std::optional<Greeted> read_hello(Stream& stream, const Credentials& credentials,
-                                  const std::string& certificate, Time until, std::string& why) {
-  const auto input = std::make_unique<FrameReader>(stream, std::chrono::seconds(kHelloSeconds));
-  const wire::Hello* const hello = next_hello(*input, until, why);
-  if (hello == nullptr) return std::nullopt;
-  const std::string_view token = hello->token() != nullptr ? hello->token()->string_view() : "";
+std::optional<Greeted> check_hello(Stream& stream, const wire::Hello& hello, const Credentials& credentials,
+                                   const std::string& certificate, std::string& why) {
+  const std::string_view token = hello.token() != nullptr ? hello.token()->string_view() : "";
   auto grant = credentials.find(token, certificate);
-  const RefusalDetails refused = check_hello(*hello, grant.has_value());
+  const RefusalDetails refused = refusal_of(hello, grant.has_value());
   if (refused.reason == wire::Refusal::none) {
-    return Greeted{{.name = hello->name() != nullptr ? printable(hello->name()->str()) : "",
-                    .version = std::min(hello->version(), kVersion),
-                    .features = hello->features(),
-                    .heartbeat = hello->heartbeat(),
-                    .is_query = hello->query()},
+    return Greeted{{.name = hello.name() != nullptr ? printable(hello.name()->str()) : "",
+                    .version = std::min(hello.version(), kVersion),
+                    .features = hello.features(),
+                    .heartbeat = hello.heartbeat(),
+                    .is_query = hello.query()},
                    std::move(*grant)};
   }
   if (refused.reason == wire::Refusal::token) std::this_thread::sleep_for(kWrongTokenDelay);
   send_refusal(stream, refused.reason, refused.text);
   why = refused.text;
   return std::nullopt;
+}
+
+std::optional<Greeted> read_hello(Stream& stream, const Credentials& credentials,
+                                  const std::string& certificate, Time until, std::string& why) {
+  const auto input = std::make_unique<FrameReader>(stream, std::chrono::seconds(kHelloSeconds));
+  const auto opening = read_opening(*input, until, why);
+  if (!opening) return std::nullopt;
+  if (opening->hello == nullptr) return why = "not a Hello", std::nullopt;
+  return check_hello(stream, *opening->hello, credentials, certificate, why);
 }
 
 void send_refusal(Stream& stream, wire::Refusal reason, const std::string& text) {

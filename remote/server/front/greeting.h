@@ -9,6 +9,7 @@
 
 #include "remote/protocol/messages.h"
 #include "remote/server/front/credentials.h"
+#include "remote/server/peers/peer_handshake.h"
 #include "remote/server/supervisor/front_messages.h"
 #include "remote/transport/frames.h"
 
@@ -19,7 +20,20 @@ struct Greeted {
   Grant grant;
 };
 
-// Reads the Hello until `until`, of a client that has proved to own a certificate of this name (empty: of none). Empty: the
+// What a connection begins with, one of both: the Hello of a client, which lies in the reader's message, or that of a server
+// which fetches contents.
+struct Opening {
+  const wire::Hello* hello = nullptr;
+  std::optional<PeerOpening> peer;
+};
+// Empty: it is neither, or does not come until `until`; `why` says which.
+std::optional<Opening> read_opening(FrameReader& input, Time until, std::string& why);
+
+// Of a client that has proved to own a certificate of this name (empty: of none). Empty: as below.
+std::optional<Greeted> check_hello(Stream& stream, const wire::Hello& hello, const Credentials& credentials,
+                                   const std::string& certificate, std::string& why);
+
+// Both: reads the Hello until `until`, of a client that has proved to own a certificate of this name (empty: of none). Empty: the
 // client is refused, and told so where it speaks the protocol, or disconnected; `why` is set.
 std::optional<Greeted> read_hello(Stream& stream, const Credentials& credentials,
                                   const std::string& certificate, Time until, std::string& why);

@@ -20,7 +20,10 @@ namespace cleave::remote::server {
 #undef CLEAVE_MESSAGE_handled
 #undef CLEAVE_MESSAGE_relayed
 #undef CLEAVE_MESSAGE_none
-CLEAVE_DECLARE(Ping)  // no function's
+// No function's.
+CLEAVE_DECLARE(Ping)
+CLEAVE_DECLARE(OfferContents)
+CLEAVE_DECLARE(FetchContents)
 #undef CLEAVE_DECLARE
 
 // Calls the handler of the command's message.

@@ -18,8 +18,9 @@ struct ClientLimits {
   std::size_t queues = 512;
   std::uint64_t program = std::uint64_t{256} << 20U;  // bytes of one program's text, IL or binaries
   BuildLimits build;
-  std::chrono::milliseconds silence{10'000};  // after which the client counts as disconnected
-  std::chrono::seconds idle{0};               // without a command or a build; 0: no limit
+  std::chrono::milliseconds silence{10'000};       // after which the client counts as disconnected
+  std::chrono::milliseconds peer_silence{10'000};  // after which another server that sends contents does
+  std::chrono::seconds idle{0};                    // without a command or a build; 0: no limit
 };
 
 }  // namespace cleave::remote::server

@@ -32,7 +32,8 @@ ClientSession::~ClientSession() {
 }
 
 bool ClientSession::has_work_in_flight() {
-  return commands_begun_ != context_.outbox.commands_ended() || context_.builds.is_busy();
+  return commands_begun_ != context_.outbox.commands_ended() || context_.builds.is_busy() ||
+         context_.peers.is_busy();
 }
 
 std::string ClientSession::run() {

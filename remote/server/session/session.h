@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "remote/server/session/request_trace.h"
 #include "remote/server/session/session_context.h"
@@ -15,10 +16,12 @@ namespace cleave::remote::server {
 
 class ClientSession {
  public:
+  // Without `to_front` no contents go to or come from other servers.
   ClientSession(const Table& cl, const Table& driver, FrameReader& input, Outbox& outbox,
                 ObjectTable& objects, const ClientLimits& limits, const SharedMemory* shared,
-                BuildTrials* trials, RequestTrace* trace = nullptr)
-      : trace_(trace), context_(cl, driver, input, outbox, objects, limits, shared, trials) {}
+                BuildTrials* trials, RequestTrace* trace = nullptr, PeerTransfers::ToFront to_front = {})
+      : trace_(trace),
+        context_(cl, driver, input, outbox, objects, limits, shared, trials, std::move(to_front)) {}
   ClientSession(const ClientSession&) = delete;
   ClientSession& operator=(const ClientSession&) = delete;
   // Waits for the commands in flight. The driver's objects are not released: a worker process ends without this.
@@ -33,10 +36,15 @@ class ClientSession {
   [[nodiscard]] Time busy_since() const {
     return Time(Duration(busy_since_.load(std::memory_order_relaxed)));
   }
-  // Returns staging memory to the system if none has been used for that long, and ended trial processes.
+  // A message of the front's to this worker, with the descriptor that has come with it.
+  void handle_front(const std::string& text, base::FileDescriptor descriptor) {
+    context_.peers.handle(text, std::move(descriptor));
+  }
+  // Returns staging memory to the system if none has been used for that long, ended trial processes, and transfers.
   void trim(Duration unused) {
     context_.staging.trim(unused);
     if (context_.trials != nullptr) context_.trials->reap();
+    context_.peers.tidy(std::chrono::steady_clock::now());
   }
   // Commands so far, without Pings.
   [[nodiscard]] std::uint64_t commands() const { return commands_.load(std::memory_order_relaxed); }

@@ -28,6 +28,7 @@
 #include "remote/server/memory/pinned_memory.h"
 #include "remote/server/memory/shared_memory.h"
 #include "remote/server/memory/staging.h"
+#include "remote/server/peers/peer_transfers.h"
 #include "remote/server/queues/pending_reads.h"
 #include "remote/server/queues/queue.h"
 #include "remote/server/session/events_frame.h"
@@ -47,7 +48,8 @@ struct SessionContext {
   // `driver`: the table without the splitter, for objects that are not the client's.
   SessionContext(const Table& table, const Table& driver, FrameReader& reader, Outbox& out,
                  ObjectTable& table_of_objects, const ClientLimits& client_limits,
-                 const SharedMemory* shared_memory, BuildTrials* build_trials)
+                 const SharedMemory* shared_memory, BuildTrials* build_trials,
+                 PeerTransfers::ToFront to_front)
       : cl(table),
         input(reader),
         outbox(out),
@@ -57,7 +59,8 @@ struct SessionContext {
         pinned(driver, shared_memory),
         trials(build_trials),
         staging(client_limits.staging),
-        memory(client_limits.memory) {}
+        memory(client_limits.memory),
+        peers(out, staging, std::move(to_front), client_limits.peer_silence) {}
   SessionContext(const SessionContext&) = delete;
   SessionContext& operator=(const SessionContext&) = delete;
 
@@ -131,6 +134,7 @@ struct SessionContext {
   std::size_t queue_count = 0;
   std::vector<std::weak_ptr<Queue>> released_queues;                   // may still have commands in flight
   std::map<std::pair<cl_uint, cl_uint>, std::uint64_t> element_sizes;  // by image channel order and data type
+  PeerTransfers peers;                                                 // likewise: from and to other servers
   BuildThreads builds;  // last: joined before what builds use is destroyed
 };
 

@@ -13,9 +13,10 @@
 namespace cleave::remote::server {
 
 struct FrontCounters {
-  std::atomic<std::uint64_t> connections{0};  // accepted since the start
-  std::atomic<std::uint64_t> refused{0};      // in the handshake
-  std::atomic<std::uint64_t> rejected{0};     // closed before anything was read
+  std::atomic<std::uint64_t> connections{0};   // accepted since the start
+  std::atomic<std::uint64_t> refused{0};       // in the handshake
+  std::atomic<std::uint64_t> rejected{0};      // closed before anything was read
+  std::atomic<std::uint64_t> fetched_from{0};  // by other servers, with tickets
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 

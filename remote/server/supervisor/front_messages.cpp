@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "base/number.h"
+
 namespace cleave::remote::server {
 namespace {
 
@@ -122,6 +124,19 @@ std::string encode(const CredentialsSent& sent) {
 bool decode(const std::string& text, CredentialsSent& sent) {
   std::istringstream stream(text);
   return static_cast<bool>(stream >> sent.tokens >> sent.clients);
+}
+
+std::string encode(const WorkerPacket& packet) {
+  return static_cast<char>(FrontMessage::worker) + std::to_string(packet.worker) + " " + packet.body;
+}
+
+bool decode(const std::string& text, WorkerPacket& packet) {
+  if (!text.starts_with(static_cast<char>(FrontMessage::worker))) return false;
+  const std::size_t space = text.find(' ');
+  if (space == std::string::npos) return false;
+  const auto number = base::parse_unsigned(text.substr(1, space - 1), 0, UINT64_MAX);
+  packet = {number.value_or(0), text.substr(space + 1)};
+  return number.has_value();
 }
 
 std::string encode(const ListenerKind& kind) {

@@ -63,6 +63,14 @@ enum class FrontMessage : char {
   counters = 'n',     // the descriptor of the shared counters (front_counters.h)
   credentials = 'c',  // CredentialsSent: before the first listener, and whenever they have been read again
   verdict = 'v',      // a Verdict
+  worker = 'p',       // a WorkerPacket; the front sends such as well
+};
+
+// A message between a worker and the front (peers/peer_messages.h), which the supervisor passes on unread. The number is the
+// supervisor's for the worker, and no other's later.
+struct WorkerPacket {
+  std::uint64_t worker = 0;
+  std::string body;
 };
 
 std::string encode(const ClientInfo& client);
@@ -71,11 +79,14 @@ std::string encode(const Introduction& introduction);
 std::string encode(const Verdict& verdict);
 std::string encode(const ListenerKind& kind);
 std::string encode(const CredentialsSent& sent);
+// With the first character of the packet, which no introduction has.
+std::string encode(const WorkerPacket& packet);
 bool decode(const std::string& text, ClientInfo& client);
 bool decode(const std::string& text, Grant& grant);
 bool decode(const std::string& text, Introduction& introduction);
 bool decode(const std::string& text, Verdict& verdict);
 bool decode(const std::string& text, ListenerKind& kind);
 bool decode(const std::string& text, CredentialsSent& sent);
+bool decode(const std::string& text, WorkerPacket& packet);
 
 }  // namespace cleave::remote::server

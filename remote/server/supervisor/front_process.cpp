@@ -77,22 +77,27 @@ bool FrontProcess::send_credentials() {
               descriptors);
 }
 
-std::optional<Newcomer> FrontProcess::read() {
+FrontProcess::Said FrontProcess::read() {
   std::string text(kMaxPacket, '\0');
   Newcomer newcomer;
   newcomer.front = latest_;
   const auto bytes = std::as_writable_bytes(std::span(text));
   const long got = receive_with_descriptors(control_.get(), bytes, newcomer.descriptors, MSG_DONTWAIT);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return {};
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  PacketForWorker for_worker;
+  if (got > 0 && decode(text, for_worker.packet)) {
+    for_worker.descriptors = std::move(newcomer.descriptors);
+    return for_worker;
+  }
   if (got > 0 && decode(text, newcomer.introduction)) {
     if (!newcomer.descriptors.empty()) return newcomer;
     answer(newcomer, Verdict::Answer::refused, "too many clients");  // this process has no descriptors left
-    return std::nullopt;
+    return {};
   }
   log_line("the front has ended; it is started again");
   end();
-  return std::nullopt;
+  return {};
 }
 
 // One that does not read its answers is stuck, and the server must not be.
@@ -103,6 +108,13 @@ void FrontProcess::answer(const Newcomer& newcomer, Verdict::Answer answer, std:
   if (::send(control_.get(), packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) return;
   log_line("the front does not answer; it is started again");
   end();
+}
+
+void FrontProcess::forward(const WorkerPacket& packet) {
+  const std::string text = encode(packet);
+  // Most of the socket's buffer is left for verdicts: a worker may send as much as it likes.
+  if (control_.is_open() && wait_for(control_.get(), POLLOUT, Clock::now()))
+    ::send(control_.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 void FrontProcess::end() {

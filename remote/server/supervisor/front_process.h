@@ -4,7 +4,7 @@
 #pragma once
 
 #include <chrono>
-#include <optional>
+#include <variant>
 #include <vector>
 
 #include <sys/types.h>
@@ -29,6 +29,12 @@ struct Newcomer {
   unsigned front = 0;                             // which front has introduced it
 };
 
+// To a worker, with what comes with it.
+struct PacketForWorker {
+  WorkerPacket packet;
+  std::vector<base::FileDescriptor> descriptors;
+};
+
 class FrontProcess {
  public:
   using Clock = std::chrono::steady_clock;
@@ -51,10 +57,16 @@ class FrontProcess {
 
   // Where it says something; -1: it does not run.
   [[nodiscard]] int control() const { return control_.get(); }
-  // What it says, or that it has ended.
-  std::optional<Newcomer> read();
+  // What it says; nothing, or that it has ended: neither.
+  using Said = std::variant<std::monostate, Newcomer, PacketForWorker>;
+  Said read();
   // To the front that has introduced the newcomer; nothing if another one runs since.
   void answer(const Newcomer& newcomer, Verdict::Answer answer, std::string why = {});
+
+  // A worker's message. It is lost if there is no front, or one that does not read: the worker notices.
+  void forward(const WorkerPacket& packet);
+  // Which front it is that runs.
+  [[nodiscard]] unsigned number() const { return latest_; }
 
   // It ends, and with it the connections of clients that use TLS.
   void stop();

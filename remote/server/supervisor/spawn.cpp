@@ -64,8 +64,8 @@ void set_variable(std::vector<std::string>& variables, const std::string& name, 
 }  // namespace
 
 std::vector<daemon::GivenValue> options_of_workers(const std::vector<daemon::GivenValue>& options) {
-  constexpr std::array kFronts{"listen",  "socket-mode", "token-file", "clients-file",
-                               "tls-key", "tls-cert",    "client-ca",  "metrics"};
+  constexpr std::array kFronts{"listen",   "socket-mode", "token-file", "clients-file", "tls-key",
+                               "tls-cert", "client-ca",   "peer-ca",    "metrics"};
   std::vector<daemon::GivenValue> left = options;
   std::erase_if(left, [&](const daemon::GivenValue& each) {
     return std::find(kFronts.begin(), kFronts.end(), each.option) != kFronts.end();

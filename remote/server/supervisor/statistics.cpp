@@ -21,6 +21,8 @@ std::string ServerStatistics::as_text() const {
   counter("cleave_server_refused_total", "Connections refused in the handshake.", front.refused);
   counter("cleave_server_rejected_total",
           "Connections closed at once because too many were in their handshake.", front.rejected);
+  counter("cleave_server_fetched_from_total", "Contents that other servers have fetched from this one.",
+          front.fetched_from);
   counter("cleave_server_protocol_violations_total", "Clients that violated the protocol.", violations);
   counter("cleave_server_crashed_total", "Workers that were ended by a signal.", crashed);
   return list.as_text();

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <unistd.h>
 #include <utility>
+#include <variant>
 
 #include <sys/signalfd.h>
 
@@ -53,7 +54,7 @@ class Supervisor {
         count_(options.state),
         sandbox_(options.sandbox, options.user, shared_files(options, count_.path())),
         front_(options.given, front_counters_),
-        workers_(options, sandbox_, count_, statistics_, front_counters_),
+        workers_(options, sandbox_, count_, statistics_, front_counters_, front_),
         waiting_(kWaitingPerPlace * options.max_clients) {
     statistics_.max_clients = options.max_clients;
   }
@@ -141,8 +142,10 @@ Obstacle Supervisor::obstacle_now(const Introduction& newcomer) const {
 }
 
 void Supervisor::read_front() {
-  auto newcomer = front_.read();
-  if (!newcomer) return;
+  FrontProcess::Said said = front_.read();
+  if (auto* const packet = std::get_if<PacketForWorker>(&said)) return workers_.forward(std::move(*packet));
+  auto* const newcomer = std::get_if<Newcomer>(&said);
+  if (newcomer == nullptr) return;
   const Introduction& introduction = newcomer->introduction;
   Obstacle obstacle = obstacle_now(introduction);
   const bool somebody_is_held_up =

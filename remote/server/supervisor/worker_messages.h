@@ -1,7 +1,8 @@
 // The messages between supervisor and worker, over a SOCK_SEQPACKET socket pair (the control socket).
 //
 // The supervisor sends a worker its options, and later passes it one connection (Assignment). The worker reports that it has
-// taken the connection, before it reads from it, and why the client has disconnected, and exits.
+// taken the connection, before it reads from it, and why the client has disconnected, and exits. Meanwhile worker and front send
+// each other messages by the supervisor, which reads none of them.
 #pragma once
 
 #include <cstddef>
@@ -34,6 +35,7 @@ enum class WorkerMessage : char {
   refused = 'r',    // the client, for want of a device: the reason
   violation = 'h',  // of the protocol: a description
   ended = 'g',      // the reason
+  to_front = 'p',   // a message for the front (peers/peer_messages.h), which answers by the supervisor
 };
 
 // Of all messages but the options.

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "remote/server/log.h"
+#include "remote/server/peers/peer_messages.h"
 #include "remote/server/supervisor/process_end.h"
 #include "remote/server/supervisor/spawn.h"
 #include "remote/server/supervisor/trace_folder.h"
@@ -38,13 +39,14 @@ constexpr std::chrono::seconds kKillGrace{2};
 }  // namespace
 
 Workers::Workers(const Options& options, Sandbox& sandbox, ClientCountFile& count,
-                 ServerStatistics& statistics, SharedCounters& front_counters)
+                 ServerStatistics& statistics, SharedCounters& front_counters, FrontProcess& front)
     : options_(options),
       given_(options_of_workers(options.given)),
       sandbox_(sandbox),
       count_(count),
       statistics_(statistics),
       front_counters_(front_counters),
+      front_(front),
       spawn_retry_delay_(kSpawnRetryDelay) {}
 
 std::size_t Workers::count(Worker::State state) const {
@@ -83,6 +85,7 @@ Workers::Worker* Workers::start_worker() {
   }
   Worker& worker = workers_.emplace_back();
   worker.walls = std::move(walls);
+  worker.number = ++latest_;
   worker.process = spawned.process;
   worker.control = spawned.control;
   return &worker;
@@ -162,6 +165,8 @@ void Workers::read_message(Worker& worker) {
                  std::to_string(worker.process) + ")");
       }
       return;
+    case WorkerMessage::to_front:
+      return forward(worker, text);
     case WorkerMessage::refused:
       ++front_counters_->refused;
       worker.end_reason = "refused: " + text;
@@ -174,6 +179,31 @@ void Workers::read_message(Worker& worker) {
       worker.end_reason = "disconnected: " + text;
       return;
   }
+}
+
+// Nothing that a client sends is read here: the worker may be anybody's code, and what it says is the front's to judge.
+void Workers::forward(Worker& worker, const std::string& body) {
+  if (std::exchange(worker.front, front_.number()) != front_.number()) worker.requests = 0;
+  if (worker.state != Worker::State::client || ++worker.requests > kMaxPeerRequests) {
+    worker.end_reason = "its worker asks for too much";
+    return close_control(worker);
+  }
+  front_.forward({worker.number, body});
+}
+
+// To a worker that does not read it is lost.
+void Workers::forward(PacketForWorker packet) {
+  const auto found = std::find_if(workers_.begin(), workers_.end(), [&](const Worker& worker) {
+    return worker.number == packet.packet.worker && worker.control >= 0;
+  });
+  if (found == workers_.end()) return discard(std::move(packet.descriptors));
+  if (is_answer(packet.packet.body) && found->front == front_.number() && found->requests > 0)
+    --found->requests;
+  std::vector<int> descriptors;
+  for (const base::FileDescriptor& each : packet.descriptors) descriptors.push_back(each.get());
+  if (wait_for(found->control, POLLOUT, steady_clock::now()))
+    send_with_descriptors(found->control, std::as_bytes(std::span(packet.packet.body)), descriptors);
+  discard(std::move(packet.descriptors));
 }
 
 void Workers::close_control(Worker& worker) {

@@ -21,6 +21,7 @@
 #include "remote/server/sandbox/sandbox.h"
 #include "remote/server/supervisor/client_count_file.h"
 #include "remote/server/supervisor/front_counters.h"
+#include "remote/server/supervisor/front_process.h"
 #include "remote/server/supervisor/places.h"
 #include "remote/server/supervisor/statistics.h"
 #include "remote/transport/descriptor_passing.h"
@@ -32,12 +33,15 @@ class Workers {
  public:
   // All must outlive this.
   Workers(const Options& options, Sandbox& sandbox, ClientCountFile& count, ServerStatistics& statistics,
-          SharedCounters& front_counters);
+          SharedCounters& front_counters, FrontProcess& front);
 
   // Starts as many spare ones as the options want. Problems are logged.
   void keep_spares();
   // For an admitted client. If no worker can be had, its connection is closed, which is logged.
   void assign(Newcomer newcomer);
+
+  // A message of the front's, if its worker is still there.
+  void forward(PacketForWorker packet);
 
   // Adds what is to be polled, and then, after poll(), takes note of what has happened.
   void add_to(std::vector<pollfd>& polled);
@@ -74,6 +78,9 @@ class Workers {
   struct Worker {
     enum class State : std::uint8_t { spare, query, client };
     std::unique_ptr<WorkerWalls> walls;
+    std::uint64_t number = 0;  // by which the front knows it
+    unsigned requests = 0;     // to the front that runs, not answered
+    unsigned front = 0;        // which one that is
     State state = State::spare;
     pid_t process = -1;
     int control = -1;             // -1: closed by the worker
@@ -94,6 +101,7 @@ class Workers {
   // Not open: none is wanted, or it cannot be written, which is logged.
   [[nodiscard]] base::FileDescriptor trace_file(const Worker& worker) const;
   void read_message(Worker& worker);
+  void forward(Worker& worker, const std::string& body);
   void read_last_messages(Worker& worker);
   void watch_clients(const std::vector<pollfd>& polled);
   void close_control(Worker& worker);
@@ -108,6 +116,8 @@ class Workers {
   ClientCountFile& count_;
   ServerStatistics& statistics_;
   SharedCounters& front_counters_;
+  FrontProcess& front_;
+  std::uint64_t latest_ = 0;  // worker
   std::list<Worker> workers_;
   std::vector<std::pair<std::size_t, Worker*>> polled_;  // whose control sockets are where in the list
   bool stopping_ = false;

@@ -34,6 +34,7 @@ std::span<const std::byte> DeviceCatalog::welcome(const Options& options, const 
   const auto load = wire::CreateLoad(builder_, assignment.clients, options.max_clients);
   const auto name = builder_.CreateString(host_name());
   const auto trace_session = builder_.CreateString(session);
+  const auto peer_addresses = builder_.CreateVectorOfStrings(options.peer_addresses);
   wire::WelcomeBuilder welcome(builder_);
   welcome.add_version(assignment.client.version);
   welcome.add_features(features);
@@ -46,6 +47,7 @@ std::span<const std::byte> DeviceCatalog::welcome(const Options& options, const 
   welcome.add_name(name);
   welcome.add_time(time_of_welcome());
   if (!session.empty()) welcome.add_trace_session(trace_session);
+  welcome.add_peer_addresses(peer_addresses);
   builder_.Finish(welcome.Finish());
   return std::as_bytes(std::span(builder_.GetBufferPointer(), builder_.GetSize()));
 }

@@ -1,5 +1,6 @@
 #include "remote/server/worker/worker.h"
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
@@ -60,7 +61,8 @@ class Worker {
   bool welcome(Stream& stream, std::uint64_t features);
   void serve(Stream& stream, std::uint64_t features);
   void watch_connection(Stream& stream, Outbox& outbox, ClientSession& session);
-  void notify_supervisor(WorkerMessage word, const std::string& text) const;
+  bool read_control(ClientSession& session) const;
+  bool notify_supervisor(WorkerMessage word, const std::string& text) const;
   [[noreturn]] void exit_worker(WorkerMessage word, const std::string& why);
 
   const Options& options_;
@@ -116,6 +118,7 @@ bool Worker::await_connection() {
   }
   if (descriptors.size() > 1) shared_ = SharedMemory::map(descriptors[1].release());
   limits_ = options_.limits;
+  limits_.peer_silence = std::max<std::chrono::milliseconds>(options_.timeout, 3 * kContentsHeartbeat);
   limits_.memory = assignment_.grant.memory.value_or(limits_.memory);
   // Not before: its settings are the client's. Handles stay the driver's.
   cl_ = &split_launches(*cl_, options_.opencl, assignment_.grant, trace);
@@ -125,9 +128,22 @@ bool Worker::await_connection() {
   return true;
 }
 
-void Worker::notify_supervisor(WorkerMessage word, const std::string& text) const {
+bool Worker::notify_supervisor(WorkerMessage word, const std::string& text) const {
   const std::string packet = static_cast<char>(word) + text.substr(0, kMaxPacket - 1);
-  ::send(control_, packet.data(), packet.size(), MSG_NOSIGNAL);
+  return ::send(control_, packet.data(), packet.size(), MSG_NOSIGNAL) >= 0;
+}
+
+// What comes there while a client is served is the front's. False: the server has ended.
+bool Worker::read_control(ClientSession& session) const {
+  std::string text(kMaxPacket, '\0');
+  std::vector<base::FileDescriptor> descriptors;
+  const auto bytes = std::as_writable_bytes(std::span(text));
+  const long got = receive_with_descriptors(control_, bytes, descriptors, MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+  if (got <= 0) return false;
+  text.resize(static_cast<std::size_t>(got));
+  session.handle_front(text, descriptors.empty() ? base::FileDescriptor() : std::move(descriptors.front()));
+  return true;
 }
 
 void Worker::exit_worker(WorkerMessage word, const std::string& why) {
@@ -148,7 +164,8 @@ void Worker::watch_connection(Stream& stream, Outbox& outbox, ClientSession& ses
   while (true) {
     pollfd descriptors[] = {{control_, POLLIN, 0}, {stream.descriptor(), POLLRDHUP, 0}};
     ::poll(descriptors, 2, static_cast<int>(kWatchPeriod.count()));
-    if (descriptors[0].revents != 0) exit_worker(WorkerMessage::ended, "the server stops");
+    if (descriptors[0].revents != 0 && !read_control(session))
+      exit_worker(WorkerMessage::ended, "the server stops");
     if ((descriptors[1].revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) {
       // Time for the reading thread to read what was sent before.
       std::this_thread::sleep_for(kWatchPeriod);
@@ -188,8 +205,10 @@ void Worker::serve(Stream& stream, std::uint64_t features) {
   register_platforms(platforms_, objects);
   const bool shares = (features & bit(Feature::shared_memory)) != 0;
   BuildTrials trials(encode(options_.given), limits_.build);
-  ClientSession session(*cl_, *driver_, *input, outbox, objects, limits_, shares ? shared_.get() : nullptr,
-                        trials.are_wanted() ? &trials : nullptr, trace_.get());
+  ClientSession session(
+      *cl_, *driver_, *input, outbox, objects, limits_, shares ? shared_.get() : nullptr,
+      trials.are_wanted() ? &trials : nullptr, trace_.get(),
+      [this](const std::string& text) { return notify_supervisor(WorkerMessage::to_front, text); });
   std::thread([&] { watch_connection(stream, outbox, session); }).detach();
   // Sends what kernels print while nothing else is sent. As with watch_connection(): the worker's, and ends with the process.
   std::thread([&] {
@@ -215,8 +234,9 @@ int Worker::run() {
     send_refusal(*stream, wire::Refusal::no_device, kNoDevice);
     exit_worker(WorkerMessage::refused, kNoDevice);
   }
-  std::uint64_t features =
-      bit(Feature::svm) | bit(Feature::pipes) | bit(Feature::includes) | bit(Feature::end_answers);
+  std::uint64_t features = bit(Feature::svm) | bit(Feature::pipes) | bit(Feature::includes) |
+                           bit(Feature::end_answers) | bit(Feature::offers);
+  if (!options_.peers.empty()) features |= bit(Feature::fetches);
   if (shared_) features |= bit(Feature::shared_memory) | bit(Feature::shared_ring);
   // What cannot be measured is local, or ends TLS in the front.
   if (!shared_ && stream->measure()) features |= bit(Feature::compression);

@@ -20,4 +20,5 @@ import results
 import share
 import split
 import tune
+import throttled_link
 import turns

@@ -7,9 +7,10 @@ import pathlib
 import shutil
 import socket
 import tempfile
+import time
 import unittest
 
-from bench_modules import PROGRAMS, peer, remote, results
+from bench_modules import PROGRAMS, peer, remote, results, throttled_link
 from support.options import DROP_IN, LAYER, main
 from support.processes import FolderTest, clean_environment, run
 
@@ -36,6 +37,23 @@ def rows_of(*beside):
     return found, {row.what: row for row in found.rows}
 
 
+class Link(unittest.TestCase):
+    def test_a_throttled_link_passes_bytes_on_and_takes_its_time(self):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            link = throttled_link.ThrottledLink(f"tcp:127.0.0.1:{listener.getsockname()[1]}", 1_000_000)
+            self.addCleanup(link.close)
+            host, port = link.address.removeprefix("tcp:").split(":")
+            sent = bytes(range(256)) * 400
+            begin = time.monotonic()
+            with socket.create_connection((host, int(port))) as client, listener.accept()[0] as server:
+                client.sendall(sent)
+                client.shutdown(socket.SHUT_WR)
+                with server.makefile("rb") as received:
+                    self.assertEqual(received.read(), sent)
+            self.assertGreater(time.monotonic() - begin, 0.09)
+            self.assertEqual(link.passed, len(sent))
+
+
 class Rows(FolderTest):
     def test_peer_is_compared_in_every_row_and_with_the_goals(self):
         found, rows = rows_of(run_of(30, **{LAUNCHES: 39}), run_of(30, **{LAUNCHES: 41}), run_of(30, **{"product 64": 1}))
@@ -48,6 +66,15 @@ class Rows(FolderTest):
         self.assertEqual(rows["tcp: product 64"].note, "25 % of it transfers, of the peer's 25 %")
         self.assertEqual(results.quantity(rows["tcp: rate of product 512, the peer's = 1"].value, ""), "15")
         self.assertIn("the peer", self.title(found))
+
+    def test_contents_between_servers_are_compared_with_a_plain_socket(self):
+        found = Results("remote", {})
+        with contextlib.redirect_stderr(io.StringIO()):
+            remote.add_between(found, 1024, {"contents": 400e3, "tcp contents": 300e3}, 60_000)
+        moved, share = found.rows
+        self.assertEqual((moved.value, moved.baseline, moved.good), (400e3, 300e3, None))
+        self.assertEqual((share.value, share.asked, share.good), (0.75, 0.85, False))
+        self.assertIn("10 MB/s, which carried 0.1 MB", share.note)
 
     def test_no_row_mentions_a_missing_peer(self):
         found, rows = rows_of()

@@ -26,7 +26,7 @@ class _Direction:
                 data = self.source.recv(1 << 16)
                 if not data:
                     break
-                self.forward(data)
+                self.forward(self.proxy.changed(self.name, data))
             self.target.shutdown(socket.SHUT_WR)
         except (OSError, ValueError):
             pass  # cut
@@ -105,6 +105,10 @@ class Proxy(Listener):
         if size == 0 and self.cuts:
             self.cut()
         return size
+
+    def changed(self, _direction, data):
+        """What is forwarded instead."""
+        return data
 
     def cut(self):
         """Resets all connections at both ends."""

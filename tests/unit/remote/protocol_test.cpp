@@ -46,7 +46,9 @@ TEST(Frame, BeyondTheLimitsIsRejected) {
   EXPECT_TRUE(is_refused({FrameKind::commands, kMaxMessageSize + 1, 0}));
   EXPECT_TRUE(is_refused({FrameKind::commands, 64, kMaxPayload + 1}));
   EXPECT_TRUE(is_refused({static_cast<FrameKind>(0), 64, 0}));
-  EXPECT_TRUE(is_refused({static_cast<FrameKind>(5), 64, 0}));
+  EXPECT_TRUE(is_refused({FrameKind::peer, kMaxHelloSize + 1, 0}));
+  EXPECT_TRUE(is_refused({FrameKind::peer, 64, 1}));
+  EXPECT_TRUE(is_refused({static_cast<FrameKind>(6), 64, 0}));
   EXPECT_TRUE(is_refused({FrameKind::welcome, 64, 0, true}));
   HeaderBytes reserved = encode({FrameKind::commands, 64, 0});
   reserved[6] = std::byte{2};

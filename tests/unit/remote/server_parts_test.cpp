@@ -11,6 +11,7 @@
 #include "remote/server/options.h"
 #include "remote/server/session/memory_account.h"
 #include "remote/server/session/object_table.h"
+#include "remote/server/supervisor/spawn.h"
 #include "remote/server/supervisor/statistics.h"
 #include "remote/server/supervisor/trace_folder.h"
 #include "remote/server/supervisor/worker_messages.h"
@@ -261,6 +262,14 @@ TEST(ServerOptions, AreInTheManualAndInTheExampleFile) {
   }
 }
 
+TEST(ServerOptions, WorkersLearnWhetherThereArePeersButNoPathOfTheirs) {
+  const auto left =
+      options_of_workers({{"peers", "tcp:10.0.0.0/8"}, {"peer-ca", "/a/path"}, {"peer-address", "tcp:a"}});
+  EXPECT_FALSE(options_from(left).peers.empty());
+  EXPECT_EQ(options_from(left).peer_authority, "");
+  EXPECT_EQ(options_from(left).peer_addresses, std::vector<std::string>{"tcp:a"});
+}
+
 TEST(ServerOptions, SizesHaveUnits) {
   EXPECT_EQ(read_size("512"), 512U);
   EXPECT_EQ(read_size("3K"), 3072U);
@@ -288,6 +297,13 @@ TEST(Control, TextRoundTrips) {
   EXPECT_EQ(introduction.peer_key, "");
   EXPECT_EQ(introduction.client, client);
   EXPECT_EQ(introduction.grant, grant);
+  WorkerPacket packet;
+  ASSERT_TRUE(decode(encode(WorkerPacket{77, std::string("a 5\0b", 5)}), packet));
+  EXPECT_EQ(packet.worker, 77U);
+  EXPECT_EQ(packet.body, std::string("a 5\0b", 5));
+  EXPECT_FALSE(decode(encode(introduction), packet)) << "they come over the same socket";
+  EXPECT_FALSE(decode(encode(packet), introduction));
+  for (const char* text : {"", "p", "p1", "p x", "p-1 x"}) EXPECT_FALSE(decode(text, packet)) << text;
   Verdict verdict;
   ASSERT_TRUE(decode(encode(Verdict{8, Verdict::Answer::waits, "a reason, 5 words"}), verdict));
   EXPECT_EQ(verdict.id, 8U);

@@ -1,0 +1,53 @@
+// The contents of a buffer on their way between its device and another server: parts are copied from the device while others are
+// sent, and likewise to it. The format is in messages.fbs (Peer).
+//
+// Thread-safe: each call has a connection and a range of its own, and returns when the driver no longer uses any memory of it.
+// The driver's queue is another thread's as well.
+#pragma once
+
+#include <cstdint>
+
+#include "base/opencl.h"
+#include "remote/server/memory/staging.h"
+#include "remote/transport/stream.h"
+
+namespace cleave::remote::server {
+
+// A range of a buffer and a queue of its context, both of which it holds.
+class ContentsRange {
+ public:
+  ContentsRange(const Table& cl, cl_command_queue queue, cl_mem buffer, std::uint64_t offset,
+                std::uint64_t size);
+  ContentsRange(ContentsRange&& other) noexcept;
+  ContentsRange& operator=(ContentsRange&&) = delete;
+  ContentsRange(const ContentsRange&) = delete;
+  ContentsRange& operator=(const ContentsRange&) = delete;
+  ~ContentsRange();
+
+  [[nodiscard]] const Table& cl() const { return *cl_; }
+  [[nodiscard]] cl_command_queue queue() const { return queue_; }
+  [[nodiscard]] cl_mem buffer() const { return buffer_; }
+  [[nodiscard]] std::uint64_t offset() const { return offset_; }
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+  // Whether its device is a processor, whose buffers need not be copied to be sent.
+  [[nodiscard]] bool is_mapped() const { return is_mapped_; }
+
+ private:
+  const Table* cl_;
+  cl_command_queue queue_;
+  cl_mem buffer_;
+  std::uint64_t offset_;
+  std::uint64_t size_;
+  bool is_mapped_ = false;
+};
+
+// A source that waits for its device sends a sign of life as often as this.
+inline constexpr std::chrono::seconds kContentsHeartbeat{1};
+
+// False: the driver or the connection has failed, and the target gets less than all.
+bool send_contents(const ContentsRange& range, Stream& stream, Staging& staging, Duration stall_timeout);
+
+// False: likewise; some of the range may have been written. `silence`: how long the source may send nothing.
+bool receive_contents(const ContentsRange& range, Stream& stream, Staging& staging, Duration silence);
+
+}  // namespace cleave::remote::server

@@ -1,0 +1,165 @@
+#include "remote/server/peers/peer_desk.h"
+
+#include <charconv>
+#include <exception>
+#include <span>
+#include <thread>
+#include <utility>
+
+#include "remote/server/front/relay.h"
+#include "remote/server/front/socket_pair.h"
+#include "remote/server/log.h"
+#include "remote/server/supervisor/front_messages.h"
+#include "remote/transport/connect.h"
+#include "remote/transport/descriptor_passing.h"
+
+namespace cleave::remote::server {
+namespace {
+
+using std::chrono::steady_clock;
+
+// To reach a source, make TLS's handshake and ours; all of its addresses together.
+constexpr std::chrono::seconds kConnectTime{2 * kHelloSeconds};
+
+}  // namespace
+
+bool PeerDesk::send(std::uint64_t worker, const PeerMessage& message, int descriptor) const {
+  const std::string packet = encode(WorkerPacket{worker, encode(message)});
+  const std::span<const int> descriptors(&descriptor, descriptor >= 0 ? 1 : 0);
+  return send_with_descriptors(control_, std::as_bytes(std::span(packet)), descriptors);
+}
+
+void PeerDesk::handle(const std::string& packet) {
+  WorkerPacket from;
+  PeerMessage request;
+  if (!decode(packet, from)) return;
+  if (!decode(from.body, request)) return;
+  if (request.kind == PeerMessage::Kind::offer) offer(from.worker, request);
+  if (request.kind == PeerMessage::Kind::fetch) begin_fetch(from.worker, std::move(request));
+}
+
+void PeerDesk::offer(std::uint64_t worker, const PeerMessage& request) {
+  base::MutexLock lock(mutex_);
+  const auto ticket = tickets_.add({worker, request.number}, steady_clock::now());
+  lock.unlock();
+  if (ticket) {
+    send(worker, {.kind = PeerMessage::Kind::offered, .number = request.number, .ticket = as_bytes(*ticket)});
+  } else {
+    send(worker, {.kind = PeerMessage::Kind::failed, .number = request.number, .why = "no random numbers"});
+  }
+}
+
+std::optional<OfferedContents> PeerDesk::admit(Stream& stream, FrameReader& input, const PeerOpening& opening,
+                                               Time until, std::string& why) {
+  base::MutexLock lock(mutex_);
+  const auto ticket = tickets_.find(opening.ticket, steady_clock::now());
+  lock.unlock();
+  if (!ticket) return why = "a server has a ticket that is unknown, used or too old", std::nullopt;
+  if (!check_target(stream, input, *ticket, opening, until, why)) return std::nullopt;
+  lock.lock();
+  const auto contents = tickets_.redeem(opening.ticket, steady_clock::now());
+  if (!contents) {
+    why = "a server's ticket has just been used";
+  } else if (counters_ != nullptr) {
+    ++counters_->fetched_from;
+  }
+  return contents;
+}
+
+bool PeerDesk::deliver(const OfferedContents& contents, int descriptor) const {
+  return send(contents.worker, {.kind = PeerMessage::Kind::arrived, .number = contents.number}, descriptor);
+}
+
+void PeerDesk::begin_fetch(std::uint64_t worker, PeerMessage request) {
+  const PeerMessage refusal{
+      .kind = PeerMessage::Kind::failed, .number = request.number, .why = "too many transfers are under way"};
+  if (!count_fetch(worker)) {
+    send(worker, refusal);
+    return;
+  }
+  try {
+    std::thread([this, worker, request = std::move(request)] {
+      try {
+        fetch(worker, request);
+      } catch (const std::exception&) {  // no memory: the worker does not wait for ever
+      }
+      end_fetch(worker);
+    }).detach();
+  } catch (const std::exception&) {
+    end_fetch(worker);
+    send(worker, refusal);
+  }
+}
+
+// False: there are too many.
+bool PeerDesk::count_fetch(std::uint64_t worker) {
+  const base::MutexLock lock(mutex_);
+  const auto of_worker = fetches_.find(worker);
+  if (all_fetches_ >= kMaxFetchesOfAll || (of_worker != fetches_.end() && of_worker->second >= kMaxFetches))
+    return false;
+  ++fetches_[worker];
+  ++all_fetches_;
+  return true;
+}
+
+void PeerDesk::end_fetch(std::uint64_t worker) {
+  const base::MutexLock lock(mutex_);
+  --all_fetches_;
+  const auto found = fetches_.find(worker);
+  if (--found->second == 0) fetches_.erase(found);
+}
+
+std::unique_ptr<Stream> PeerDesk::connect(const PeerMessage& request, bool& is_tls, std::string& why) const {
+  const auto ticket = read_ticket(std::as_bytes(std::span(request.ticket)));
+  if (!ticket) return why = "no ticket", nullptr;
+  const Time until = steady_clock::now() + kConnectTime;
+  const TlsFiles files{options_.peer_authority, options_.tls.certificate, options_.tls.key};
+  why = "none of its addresses is of a server that --peers names";
+  for (const std::string& address : request.addresses) {
+    const auto endpoint = read_endpoint(address);
+    if (!endpoint || !options_.peers.permits(*endpoint)) continue;
+    ConnectResult connected = connect_to(*endpoint, files, until);
+    why = as_text(*endpoint) + ": " + connected.problem;
+    if (!connected.stream) continue;
+    if (present_ticket(*connected.stream, *ticket, until, why)) {
+      is_tls = endpoint->tls;
+      return std::move(connected.stream);
+    }
+    why.insert(0, as_text(*endpoint) + ": ");
+  }
+  return nullptr;
+}
+
+// A client may ask for as much as it likes.
+void PeerDesk::log_failure(std::string line) {
+  base::MutexLock lock(mutex_);
+  const auto admitted = failures_.admit(std::move(line), steady_clock::now());
+  lock.unlock();
+  if (admitted) log_line(*admitted);
+}
+
+// The connection itself goes to the worker where it is plain. Where it is TLS this thread passes the bytes on.
+void PeerDesk::fetch(std::uint64_t worker, const PeerMessage& request) {
+  bool is_tls = false;
+  std::string why;
+  const std::unique_ptr<Stream> source = connect(request, is_tls, why);
+  if (!source) {
+    log_failure("contents are not fetched from another server: " + why);
+    send(worker, {.kind = PeerMessage::Kind::failed, .number = request.number, .why = why});
+    return;
+  }
+  const PeerMessage answer{.kind = PeerMessage::Kind::connected, .number = request.number};
+  if (!is_tls) {
+    send(worker, answer, source->descriptor());
+    return;
+  }
+  std::unique_ptr<Stream> inside;
+  {
+    SocketPair pair;
+    inside = make_socket_stream(pair.ours.release());
+    if (!send(worker, answer, pair.theirs.get())) return;
+  }
+  relay(*source, *inside, kPeerStallTime);
+}
+
+}  // namespace cleave::remote::server
