@@ -14,6 +14,11 @@ Ns time_to_pay(Ns used, std::uint16_t cap) {
   return std::min(std::clamp<Ns>(used, 0, kMaxSpread) * kWholeDevice / cap, kMaxSpread);
 }
 
+// From how much on one is held back, as time.
+Ns most_owed(const Participant& p, Tolerance tolerance) {
+  return std::max(time_to_pay(tolerance.burst, p.cap) - tolerance.burst, kLeastPause);
+}
+
 // Of a weight as users set it, which is at most kMaxWeight.
 std::uint32_t part_of(std::uint32_t weight, std::uint32_t members) {
   return (weight * kWeightUnit + members / 2) / members;
@@ -81,8 +86,18 @@ void charge_caps(const View& state, std::uint32_t slot, Ns from, Ns until, Toler
     p.paid_at =
         std::max(p.paid_at, from - time_to_pay(tolerance.late, p.cap)) + time_to_pay(until - from, p.cap);
     p.paid_at = std::min(p.paid_at, until + kLongestPause);
-    const Ns most = std::max(time_to_pay(tolerance.burst, p.cap) - tolerance.burst, kLeastPause);
-    if (p.paid_at - until >= most) p.throttled = 1;
+    if (p.paid_at - until >= most_owed(p, tolerance)) p.throttled = 1;
+  }
+}
+
+void credit_caps(const View& state, std::uint32_t slot, Ns time, Ns now, Tolerance tolerance) {
+  const Participant& user = state.participants[slot];
+  for (std::uint32_t each = 0; each < state.header.slots; ++each) {
+    Participant& p = state.participants[each];
+    if (p.cap == 0 || !exists(state, each) || (each != slot && !share_limits(p, user))) continue;
+    const Ns earliest = std::min(p.paid_at, now - time_to_pay(tolerance.late, p.cap));
+    p.paid_at = std::max(p.paid_at - time_to_pay(time, p.cap), earliest);
+    if (p.paid_at - now < most_owed(p, tolerance)) p.throttled = 0;
   }
 }
 

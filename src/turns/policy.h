@@ -25,6 +25,9 @@ class Policy {
   // `slot`, which asks, has had the device in this time.
   virtual void charge(View state, std::uint32_t slot, Ns from, Ns until) const = 0;
 
+  // Of what `slot`, the holder, was charged with until now, it has left the device idle for so long.
+  virtual void credit(View state, std::uint32_t slot, Ns idle, Ns now) const = 0;
+
   // Weight or class of an existing participant change from now on. `weight` is limited to 1 to kMaxWeight.
   virtual void change(View state, std::uint32_t slot, std::uint32_t weight, Priority priority,
                       Ns now) const = 0;

@@ -255,6 +255,13 @@ void Protocol::weigh(View state, Self self, std::uint32_t weight, Ns now) const 
   policy_.change(state, self.slot, weight, priority, now);
 }
 
+void Protocol::credit(View state, Self self, Ns idle, Ns now) const {
+  const Header& h = state.header;
+  if (idle <= 0 || !is_mine(state, self) || h.holder != self.slot) return;
+  charge_holder(state, now);
+  policy_.credit(state, self.slot, std::min(idle, now - h.turn_began), now);
+}
+
 void Protocol::reap(View state, Self self, Ns now, const Liveness& liveness) const {
   for (std::uint32_t slot = state.header.slots; slot-- > 0;) {
     if (slot != self.slot && exists(state, slot) && !liveness.is_alive(slot)) remove(state, slot);

@@ -90,6 +90,9 @@ class Protocol {
   // The participant's cap is another one from now on. What it has had before is forgotten.
   void limit(View state, Self self, std::uint16_t cap, bool borrows, Ns now) const;
 
+  // The holder has left the device idle for `idle` of its turn.
+  void credit(View state, Self self, Ns idle, Ns now) const;
+
   // Removes the entries of dead processes.
   void reap(View state, Self self, Ns now, const Liveness& liveness) const;
 

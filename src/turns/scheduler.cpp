@@ -149,6 +149,12 @@ void Scheduler::charge(View state, std::uint32_t slot, Ns from, Ns until) const 
   charge_caps(state, slot, until - time, until, {kBurst, kLate});
 }
 
+void Scheduler::credit(View state, std::uint32_t slot, Ns idle, Ns now) const {
+  Participant& p = state.participants[slot];
+  p.used -= std::min(p.used, static_cast<std::uint64_t>(std::max<Ns>(idle, 0)));
+  credit_caps(state, slot, idle, now, {kBurst, kLate});
+}
+
 // Who was held back by its cap has fallen behind, and could keep the device from others for as long. It is owed no more than
 // one that has rested. The processes of a tenant are moved together, so that they stay even among themselves.
 void Scheduler::forgive(View state, const Contenders& contenders, unsigned priority) const {

@@ -18,6 +18,8 @@
 // window it
 //     gets more than its cap of it, a burst, and what it could have had before while others had the device; and what a long
 // kernel takes beyond that is paid off afterwards.
+//   - Caps and reports are of the time in which the device was in use, shares of that in which it was held: nobody else could use
+//     it meanwhile.
 //   - The holder goes on until it has had its stretch; before that it gives the device away only to a higher class, or to
 //     somebody who has begun to ask since and has an earlier deadline.
 //
@@ -46,6 +48,7 @@ class Scheduler final : public Policy {
   void ask(View state, std::uint32_t slot, Ns now) const override;
   void rest(View state, std::uint32_t slot) const override;
   void charge(View state, std::uint32_t slot, Ns from, Ns until) const override;
+  void credit(View state, std::uint32_t slot, Ns idle, Ns now) const override;
   void change(View state, std::uint32_t slot, std::uint32_t weight, Priority priority, Ns now) const override;
   [[nodiscard]] std::uint32_t pick(View state, Ns now) const override;
   [[nodiscard]] bool should_yield(View state, Ns now) const override;

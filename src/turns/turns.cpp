@@ -16,6 +16,8 @@ namespace {
 constexpr Ns kSecond = 1'000'000'000;
 // A sign of life as often as that is enough.
 constexpr Ns kPulse = 1'000'000;
+// What has a cap is credited with no more than so much later: an end of its turn that comes too early costs more than a step.
+constexpr Ns kMostUncredited = 200'000;
 
 std::uint64_t new_nonce() {
   std::uint64_t nonce = 0;
@@ -89,6 +91,7 @@ void Turns::reset_in_child() noexcept {
   users_ = 0;
   self_ = {};
   problem_.clear();
+  idle_ = 0;
   wait_log_ = {};
   pauses_ = false;
 }
@@ -280,6 +283,16 @@ bool Turns::should_yield() noexcept {
   return should;
 }
 
+void Turns::credit(Ns idle) noexcept {
+  const base::MutexLock lock(mutex_);
+  idle_ += idle;
+  if (!file_ || !is_capped_ || idle_ < kMostUncredited) return;
+  file_->update([this](View state, Ns now) {
+    mutex_.assert_held();
+    protocol_.credit(state, self_, std::exchange(idle_, 0), now);
+  });
+}
+
 bool Turns::yield(const std::atomic<int>* interrupt) noexcept try {
   const base::MutexLock lock(mutex_);
   bool first = true;
@@ -287,8 +300,9 @@ bool Turns::yield(const std::atomic<int>* interrupt) noexcept try {
       [&](View state, Ns now) {
         mutex_.assert_held();
         // Once it has been given away, it is waited for.
-        return std::exchange(first, false) ? protocol_.pass(state, self_, now, *file_)
-                                           : protocol_.look(state, self_, now, *file_);
+        if (!std::exchange(first, false)) return protocol_.look(state, self_, now, *file_);
+        protocol_.credit(state, self_, std::exchange(idle_, 0), now);
+        return protocol_.pass(state, self_, now, *file_);
       },
       interrupt);
 } catch (...) {
@@ -303,6 +317,7 @@ void Turns::end(Ns grace) noexcept {
 void Turns::idle(Ns grace) {
   file_->update([&](View state, Ns now) {
     mutex_.assert_held();
+    protocol_.credit(state, self_, std::exchange(idle_, 0), now);
     static_cast<void>(protocol_.idle(state, self_, grace, now, *file_));
   });
 }

@@ -84,6 +84,8 @@ class Turns {
   void set_cap(std::uint16_t cap, bool borrows) noexcept;
 
   [[nodiscard]] bool begin() noexcept;
+  // The device was held and idle for so long since the latest turn began, for which no cap has to pay.
+  void credit(Ns idle) noexcept;
   // Whether the device should be given away now. Also tells the others that this process goes on.
   [[nodiscard]] bool should_yield() noexcept;
   // As of the latest begin(), yield() or should_yield().
@@ -135,6 +137,7 @@ class Turns {
   std::shared_ptr<SharedFile> file_ CLEAVE_GUARDED_BY(mutex_);
   std::shared_ptr<std::atomic<bool>> watching_ CLEAVE_GUARDED_BY(mutex_);
   Self self_ CLEAVE_GUARDED_BY(mutex_);
+  Ns idle_ CLEAVE_GUARDED_BY(mutex_) = 0;         // that has not been credited yet
   unsigned users_ CLEAVE_GUARDED_BY(mutex_) = 0;  // threads between begin() and end()
   Ns reaped_at_ CLEAVE_GUARDED_BY(mutex_) = 0;
   std::string problem_ CLEAVE_GUARDED_BY(mutex_);

@@ -122,6 +122,7 @@ void DeviceTurn::enqueued(const TurnCommand& command) noexcept try {
   launch::Event event(next_, retained ? command.event : nullptr);
   const base::MutexLock lock(mutex_);
   if (!holds_) return;
+  note_use();
   const Ns at = now();
   const bool same_queue = unmarked_.count != 0 && unmarked_.queue == command.queue;
   if (retained) {

@@ -86,7 +86,7 @@ void DeviceTurn::reset_in_child() noexcept {
   inside_ = 0;
   important_ = 0;
   quartered_ = false;
-  last_end_ = idle_since_ = 0;
+  last_end_ = idle_since_ = unused_since_ = 0;
   stalls_ = 0;
   stalled_at_ = 0;
   gave_up_ = false;
@@ -172,6 +172,7 @@ bool DeviceTurn::change_holder(Change change) {
   mutex_.lock();
   changing_ = false;
   holds_ = holds;
+  unused_since_ = holds ? now() : 0;  // what may be left of the turn before has all but ended
   ++number_;
   if (!holds) {
     if (!turns_.has_joined()) {
@@ -288,6 +289,7 @@ void DeviceTurn::sleep_for(Ns time) const {
 
 void DeviceTurn::give_back() {
   holds_ = false;
+  note_use();
   turns_.end();
   log_.gave_away(clock_.now(), "nothing to do");
 }
@@ -305,8 +307,13 @@ void DeviceTurn::settle(cl_command_queue queue) noexcept try {
 }
 
 void DeviceTurn::note_idle() {
-  idle_since_ = now();
+  idle_since_ = unused_since_ = now();
   if (grace_.grace() == 0) give_back();
+}
+
+// Or its turn ends.
+void DeviceTurn::note_use() {
+  if (const Ns since = std::exchange(unused_since_, 0); since != 0) turns_.credit(now() - since);
 }
 
 void DeviceTurn::start_keeper() {

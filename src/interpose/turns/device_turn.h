@@ -175,6 +175,7 @@ class DeviceTurn {
   void oldest_ended() CLEAVE_REQUIRES(mutex_);
   void unmarked_ended(bool seen) CLEAVE_REQUIRES(mutex_);
   void note_idle() CLEAVE_REQUIRES(mutex_);
+  void note_use() CLEAVE_REQUIRES(mutex_);
   void give_back() CLEAVE_REQUIRES(mutex_);
   void note_problem(const std::string& problem) noexcept CLEAVE_REQUIRES(mutex_);
   [[nodiscard]] turns::Ns now() const;
@@ -218,9 +219,10 @@ class DeviceTurn {
   turns::Ns inside_since_ CLEAVE_GUARDED_BY(mutex_) = 0;
   std::deque<InFlight> flight_ CLEAVE_GUARDED_BY(mutex_);
   Unmarked unmarked_ CLEAVE_GUARDED_BY(mutex_);
-  turns::Ns last_end_ CLEAVE_GUARDED_BY(mutex_) = 0;    // when a command was last seen to have ended
-  turns::Ns asked_at_ CLEAVE_GUARDED_BY(mutex_) = 0;    // whether others should have the device
-  turns::Ns idle_since_ CLEAVE_GUARDED_BY(mutex_) = 0;  // 0: not idle
+  turns::Ns last_end_ CLEAVE_GUARDED_BY(mutex_) = 0;      // when a command was last seen to have ended
+  turns::Ns asked_at_ CLEAVE_GUARDED_BY(mutex_) = 0;      // whether others should have the device
+  turns::Ns idle_since_ CLEAVE_GUARDED_BY(mutex_) = 0;    // 0: not idle
+  turns::Ns unused_since_ CLEAVE_GUARDED_BY(mutex_) = 0;  // held with nothing on it; 0: there is something
   turns::Grace grace_ CLEAVE_GUARDED_BY(mutex_);
   std::string problem_ CLEAVE_GUARDED_BY(mutex_);  // why there are no turns
   std::unique_ptr<std::thread> keeper_ CLEAVE_GUARDED_BY(mutex_);

@@ -56,6 +56,14 @@ TEST_P(CappedAt, BesideThreeGreedyNeighboursItHasNoMore) {
   EXPECT_NEAR(device.share(slot), std::min(cap(), 0.25), 0.01);
 }
 
+TEST_P(CappedAt, WhatItHoldsWithoutUsingDoesNotCount) {
+  const auto slot = add(GetParam(), false, {.slice = kMillisecond, .idle = kMillisecond / 8});
+  device.run_for(5 * kSecond);
+  expect_within(cap(), slot);
+  EXPECT_NEAR(static_cast<double>(device.participant(slot).used),
+              static_cast<double>(device.clients[slot].used), kMillisecond);
+}
+
 TEST_P(CappedAt, ItHasItsCapBesideNeighboursOfLittleWeight) {
   const auto slot = add(GetParam());
   for (int i = 0; i < 3; ++i) device.add_job(10);

@@ -35,6 +35,7 @@ class AnyPolicy final : public Policy {
   }
   void rest(View state, std::uint32_t slot) const override { state.participants[slot].asks = 0; }
   void charge(View, std::uint32_t, Ns, Ns) const override {}
+  void credit(View, std::uint32_t, Ns, Ns) const override {}
   void change(View, std::uint32_t, std::uint32_t, Priority, Ns) const override {}
   [[nodiscard]] std::uint32_t pick(View state, Ns) const override {
     if (holds_back) return kNobody;

@@ -23,6 +23,7 @@ class SimulatedDevice {
     Ns period = 0;
     Ns slice = 250 * kMicrosecond;
     bool yields = true;
+    Ns idle = 0;  // at the end of each slice it holds the device without using it
   };
   struct Client {
     Behaviour behaviour;
@@ -86,12 +87,13 @@ class SimulatedDevice {
     // One slice, during which others may arrive.
     Client& client = clients[header.holder];
     const Ns boundary = now + std::min(client.behaviour.slice, client.left);
+    const Ns idle = std::min(client.behaviour.idle, boundary - now);
     client.left -= boundary - now;
-    client.used += boundary - now;
+    client.used += boundary - idle - now;
     if (!client.spans.empty() && client.spans.back().second == now) {
-      client.spans.back().second = boundary;
+      client.spans.back().second = boundary - idle;
     } else {
-      client.spans.emplace_back(now, boundary);
+      client.spans.emplace_back(now, boundary - idle);
     }
     for (Ns arrival = next_arrival(); arrival < boundary; arrival = next_arrival()) {
       now = std::max(now, arrival);
@@ -99,6 +101,7 @@ class SimulatedDevice {
     }
     now = boundary;
     settle();
+    if (idle != 0) policy_.credit(view(), header.holder, idle, now);
     if (client.left == 0) {
       policy_.rest(view(), header.holder);
       client.next = std::max(client.next + client.behaviour.period, now);
