@@ -4,6 +4,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "base/hash.h"
 #include "remote/client/devices/catalog.h"
@@ -14,7 +15,7 @@ namespace {
 
 using Duration = std::chrono::nanoseconds;
 
-constexpr int kRoundTrips = 3;
+constexpr int kRoundTrips = 2;
 constexpr std::size_t kSmallest = std::size_t{16} << 10U;
 constexpr std::size_t kLargest = std::size_t{1} << 20U;
 // The time of a large query beyond the round trip that tells a rate: more than a scheduler's whims.
@@ -62,36 +63,39 @@ std::uint64_t measure_rate(Connection& connection, Id device, Duration round_tri
   }
 }
 
-void measure(Connection& connection, Id device) {
+void measure(Connection& connection, Id device, cl_platform_info what) {
   Connection::LinkFigures& figures = connection.link_figures;
-  if (figures.round_trip.load(std::memory_order_acquire) != 0) return;
-  const auto round_trip = shortest_query(connection, device, 0, kRoundTrips);
-  if (!round_trip) return;
-  figures.bytes_per_second.store(measure_rate(connection, device, *round_trip), std::memory_order_relaxed);
-  figures.round_trip.store(static_cast<std::uint64_t>(round_trip->count()), std::memory_order_release);
+  if (what != base::kPlatformLinks && figures.round_trip == 0) {
+    const auto round_trip = shortest_query(connection, device, 0, kRoundTrips);
+    if (round_trip) figures.round_trip = static_cast<std::uint64_t>(round_trip->count());
+  }
+  if (what == base::kPlatformLinksRated && figures.round_trip != 0 && figures.bytes_per_second == 0) {
+    const Duration round_trip(static_cast<Duration::rep>(figures.round_trip.load()));
+    figures.bytes_per_second = measure_rate(connection, device, round_trip);
+  }
 }
 
-base::RemoteLink link_of(const DeviceState& device) {
+base::RemoteLink link_of(const DeviceState& device, cl_platform_info what) {
   base::RemoteLink link;
   link.server = base::hash_of(catalog.servers.address(device.server));
   const auto connection = live_connection(device, default_deadline());
   if (connection == nullptr) return link;
-  measure(*connection, device.id);
+  measure(*connection, device.id, what);
   link.connected = connection->alive() ? 1 : 0;
-  link.round_trip = connection->link_figures.round_trip.load(std::memory_order_acquire);
-  link.bytes_per_second = connection->link_figures.bytes_per_second.load(std::memory_order_relaxed);
+  link.round_trip = connection->link_figures.round_trip;
+  link.bytes_per_second = connection->link_figures.bytes_per_second;
   return link;
 }
 
 }  // namespace
 
-std::vector<base::RemoteLink> links_of_devices() {
+std::vector<base::RemoteLink> links_of_devices(cl_platform_info what) {
   std::map<std::size_t, base::RemoteLink> by_server;
   std::vector<base::RemoteLink> links;
   for (const Object* const object : devices_of_type(CL_DEVICE_TYPE_ALL)) {
     const DeviceState& device = state_of<DeviceState>(*object);
     auto found = by_server.find(device.server);
-    if (found == by_server.end()) found = by_server.emplace(device.server, link_of(device)).first;
+    if (found == by_server.end()) found = by_server.emplace(device.server, link_of(device, what)).first;
     links.push_back(found->second);
   }
   return links;

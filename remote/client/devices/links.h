@@ -1,6 +1,6 @@
 // The links to the devices' servers, as measured by queries over the connections in use: the shortest round trip of a small one, and
-// how much longer a large one takes. A connection is measured once, when it is first asked for, which takes some round trips
-// and the sending of 16 KiB to 1.3 MiB: as much as it takes to tell the rate from the round trip.
+// how much longer a large one takes. Each is measured once for a connection, when it is first asked for. The round trip takes two of
+// them, the rate a few and the sending of 16 KiB to 2.4 MiB: as much as it takes to tell it from the round trip.
 //
 // Thread-safe. May throw std::bad_alloc.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace cleave::remote::client {
 
-// What base::kPlatformLinks answers. Connects where a connection has ended.
-std::vector<base::RemoteLink> links_of_devices();
+// What base::kPlatformLinks and its like answer: `what`. Connects where a connection has ended.
+std::vector<base::RemoteLink> links_of_devices(cl_platform_info what);
 
 }  // namespace cleave::remote::client

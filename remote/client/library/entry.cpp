@@ -38,7 +38,7 @@ cl_int CL_API_CALL offer_platforms(cl_uint entries, cl_platform_id* platforms, c
 cl_int CL_API_CALL get_driver_platform_info(cl_platform_id platform, cl_platform_info name, size_t size,
                                             void* value, size_t* size_ret) try {
   if (find(platform) == nullptr) return CL_INVALID_PLATFORM;
-  if (name == base::kPlatformLinks) return InfoOutput{size, value, size_ret}.write_list(links_of_devices());
+  if (base::is_about_links(name)) return InfoOutput{size, value, size_ret}.write_list(links_of_devices(name));
   if (name != base::kPlatformIsRemote)
     return client::clGetPlatformInfo(platform, name, size, value, size_ret);
   return InfoOutput{size, value, size_ret}.write(cl_bool{CL_TRUE});

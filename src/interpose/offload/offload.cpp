@@ -52,11 +52,10 @@ std::vector<cl_device_id> devices_of(const ListedPlatform& platform) {
   return devices;
 }
 
-std::vector<base::RemoteLink> links_of(const ListedPlatform& platform) {
+std::vector<base::RemoteLink> links_of(const ListedPlatform& platform, cl_platform_info what) {
   std::size_t bytes = 0;
   const auto ask = [&](std::size_t size, void* value, std::size_t* size_ret) {
-    return base::get_driver_platform_info(*platform.table, platform.id, base::kPlatformLinks, size, value,
-                                          size_ret);
+    return base::get_driver_platform_info(*platform.table, platform.id, what, size, value, size_ret);
   };
   if (ask(0, nullptr, &bytes) != CL_SUCCESS) return {};
   std::vector<base::RemoteLink> links(bytes / sizeof(base::RemoteLink));
@@ -77,11 +76,13 @@ Offload::Offload(base::ForkLocks& forks, const Table& below, const base::Setting
   forks.add(base::ForkOrder::offload, *this);
 }
 
-std::vector<Offload::ListedDevice> Offload::list_devices(const std::vector<ListedPlatform>& platforms) const {
+std::vector<Offload::ListedDevice> Offload::list_devices(const std::vector<ListedPlatform>& platforms,
+                                                         cl_platform_info links_asked) {
   std::vector<ListedDevice> listed;
   for (const ListedPlatform& platform : platforms) {
     const bool remote = is_of_servers(platform);
-    const std::vector<base::RemoteLink> links = remote ? links_of(platform) : std::vector<base::RemoteLink>();
+    const std::vector<base::RemoteLink> links =
+        remote ? links_of(platform, links_asked) : std::vector<base::RemoteLink>();
     const std::vector<cl_device_id> devices = devices_of(platform);
     for (std::size_t i = 0; i < devices.size(); ++i) {
       KnownDevice known{identity_of(*platform.table, devices[i]), std::nullopt, true};
@@ -117,20 +118,27 @@ std::optional<learn::RunCost> Offload::cost_on(std::uint64_t device) const {
   return std::nullopt;
 }
 
+learn::OffloadDecision Offload::decide(const std::vector<ListedPlatform>& platforms, cl_platform_info links) {
+  const std::vector<ListedDevice> listed = list_devices(platforms, links);
+  const base::MutexLock lock(mutex_);
+  std::vector<learn::OffloadCandidate> candidates;
+  for (const ListedDevice& device : listed) {
+    devices_[device.id] = device.known;
+    candidates.push_back({device.known.link, device.known.reachable, cost_on(device.known.key)});
+  }
+  learn::OffloadDecision decision = learn::decide_offload(candidates);
+  remote_order_.clear();
+  for (const std::size_t index : decision.remotes) remote_order_.push_back(listed[index].id);
+  return decision;
+}
+
+// What has not been measured of a link costs nothing, so the more is measured the less speaks for the server: measuring ends when
+// the decision is against it.
 bool Offload::prefers_remote(const std::vector<ListedPlatform>& platforms) {
   read_runs();
-  const std::vector<ListedDevice> listed = list_devices(platforms);
-  learn::OffloadDecision decision;
-  {
-    const base::MutexLock lock(mutex_);
-    std::vector<learn::OffloadCandidate> candidates;
-    for (const ListedDevice& device : listed) {
-      devices_[device.id] = device.known;
-      candidates.push_back({device.known.link, device.known.reachable, cost_on(device.known.key)});
-    }
-    decision = learn::decide_offload(candidates);
-    remote_order_.clear();
-    for (const std::size_t index : decision.remotes) remote_order_.push_back(listed[index].id);
+  learn::OffloadDecision decision = decide(platforms, base::kPlatformLinks);
+  for (const cl_platform_info links : {base::kPlatformLinksTimed, base::kPlatformLinksRated}) {
+    if (decision.remote_first) decision = decide(platforms, links);
   }
   if (settings_.explain) explain(decision);
   return decision.remote_first;
@@ -218,6 +226,9 @@ void Offload::save() noexcept try {
     const base::MutexLock lock(mutex_);
     const auto used = devices_.find(meter_.device());
     if (used == devices_.end() || meter_.waited().count() <= 0) return;
+    const std::optional<learn::Link>& link = used->second.link;
+    if (link && (link->round_trip.count() == 0 || link->bytes_per_second == 0))
+      return;  // what it took is not known
     run.device = used->second.key;
     run.cost = learn::cost_of_run(meter_.waited(), meter_.traffic(), used->second.link);
   }

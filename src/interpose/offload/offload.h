@@ -82,7 +82,9 @@ class Offload {
     cl_device_id device = nullptr;
   };
 
-  std::vector<ListedDevice> list_devices(const std::vector<ListedPlatform>& platforms) const;
+  static std::vector<ListedDevice> list_devices(const std::vector<ListedPlatform>& platforms,
+                                                cl_platform_info links);
+  learn::OffloadDecision decide(const std::vector<ListedPlatform>& platforms, cl_platform_info links);
   void read_runs();
   [[nodiscard]] std::optional<learn::RunCost> cost_on(std::uint64_t device) const CLEAVE_REQUIRES(mutex_);
   void explain(const learn::OffloadDecision& decision);
