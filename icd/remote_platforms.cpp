@@ -50,9 +50,11 @@ bool is_remote_platform(cl_platform_id platform) {
 // As the settings want it (remote.prefer).
 std::vector<cl_platform_id> ordered(const std::vector<cl_platform_id>& platforms) {
   std::vector<interpose::ListedPlatform> listed;
+  listed.reserve(platforms.size());
   for (cl_platform_id platform : platforms) listed.push_back({platform, &table_for(platform)});
   interpose::order_platforms(listed);
   std::vector<cl_platform_id> all;
+  all.reserve(listed.size());
   for (const interpose::ListedPlatform& platform : listed) all.push_back(platform.id);
   return all;
 }

@@ -3,6 +3,7 @@
 The same program runs natively, with the server's devices and with those of PoCL-Remote, the peer, where that is installed; in
 turns. Plain sockets are measured within each run, and what is asked for is reckoned from what they carry. Each run says which
 driver it had, and the suite ends if that was not the column's: the environment may name drivers that a loader puts first.
+Then where it pays to use a server at all: offload.py.
 """
 
 import contextlib
@@ -14,6 +15,7 @@ import subprocess
 import tempfile
 import time
 
+import offload
 import peer
 import programs
 from results import Results, Row, Unmeasured, machine, median, spread
@@ -195,4 +197,7 @@ def measure(given):
                     peer=beside.summary() if beside else "")
     for kind, runs in remote.items():
         Bench(found, kind, native, runs, beside.runs if beside and kind == "tcp" else ()).add_all()
+    port = free_port()
+    with server(f"tcp:127.0.0.1:{port}", options=("--sandbox", "off")):
+        offload.measure(found, port, given.quick)
     return found
