@@ -64,6 +64,17 @@ std::vector<base::RemoteLink> links_of(const ListedPlatform& platform, cl_platfo
   return links;
 }
 
+// Of the names, which the client knows: other queries would be round trips. `place` tells devices of one name apart.
+std::uint64_t identity_at_server(const Table& table, cl_device_id device, std::uint64_t place) {
+  std::uint64_t hash = place;
+  for (const cl_device_info what : {CL_DEVICE_NAME, CL_DEVICE_VENDOR, CL_DRIVER_VERSION}) {
+    char text[256] = {};
+    table.clGetDeviceInfo(device, what, sizeof text - 1, text, nullptr);
+    hash = base::hash_of(std::string_view(text), hash);
+  }
+  return hash;
+}
+
 }  // namespace
 
 bool is_of_servers(const ListedPlatform& platform) {
@@ -85,10 +96,12 @@ std::vector<Offload::ListedDevice> Offload::list_devices(const std::vector<Liste
         remote ? links_of(platform, links_asked) : std::vector<base::RemoteLink>();
     const std::vector<cl_device_id> devices = devices_of(platform);
     for (std::size_t i = 0; i < devices.size(); ++i) {
-      KnownDevice known{identity_of(*platform.table, devices[i]), std::nullopt, true};
-      if (remote) {
+      KnownDevice known;
+      if (!remote) {
+        known.key = identity_of(*platform.table, devices[i]);
+      } else {
         const base::RemoteLink link = i < links.size() ? links[i] : base::RemoteLink{};
-        known.key = learn::mix_key(known.key, link.server);
+        known.key = identity_at_server(*platform.table, devices[i], learn::mix_key(link.server, i));
         known.reachable = link.connected != 0;
         known.link = learn::Link{base::Nanoseconds(static_cast<std::int64_t>(link.round_trip)),
                                  static_cast<double>(link.bytes_per_second)};
