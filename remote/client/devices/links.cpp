@@ -57,9 +57,10 @@ std::uint64_t measure_rate(Connection& connection, Id device, Duration round_tri
     }
     if (!time) return 0;
     const Duration beyond = std::max(*time - round_trip, Duration(1));
-    if (bytes == kLargest || beyond >= telling)
+    if (bytes == kLargest || beyond >= telling) {
       return static_cast<std::uint64_t>(static_cast<double>(bytes) * 1e9 /
                                         static_cast<double>(beyond.count()));
+    }
   }
 }
 
