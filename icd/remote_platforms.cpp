@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <dlfcn.h>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 
 #include "base/driver_platform.h"
 #include "base/log.h"
+#include "interpose/offload/platform_order.h"
 #include "opencl/missing_functions.h"
 
 namespace cleave::icd {
@@ -45,7 +47,19 @@ bool is_remote_platform(cl_platform_id platform) {
   return is_client_handle(platform) || base::is_remote_platform(remote.below, platform);
 }
 
-// The loader's platforms, followed by the client's unless a face below has added them already.
+// As the settings want it (remote.prefer).
+std::vector<cl_platform_id> ordered(const std::vector<cl_platform_id>& platforms) {
+  std::vector<interpose::ListedPlatform> listed;
+  listed.reserve(platforms.size());
+  for (cl_platform_id platform : platforms) listed.push_back({platform, &table_for(platform)});
+  interpose::order_platforms(listed);
+  std::vector<cl_platform_id> all;
+  all.reserve(listed.size());
+  for (const interpose::ListedPlatform& platform : listed) all.push_back(platform.id);
+  return all;
+}
+
+// The loader's platforms and the client's, unless a face below has added them already.
 std::vector<cl_platform_id> all_platforms() {
   cl_uint count = 0;
   std::vector<cl_platform_id> platforms;
@@ -59,9 +73,9 @@ std::vector<cl_platform_id> all_platforms() {
   if (remote.offer(1, &own, nullptr, &table) == CL_SUCCESS) {
     remote.table.store(table, std::memory_order_release);
     platforms.push_back(own);
-  } else if (remote.required) {
-    platforms.clear();
+    return ordered(platforms);
   }
+  if (remote.required) platforms.clear();
   return platforms;
 }
 
@@ -77,23 +91,45 @@ cl_int CL_API_CALL get_platform_ids(cl_uint entries, cl_platform_id* platforms, 
   return CL_OUT_OF_HOST_MEMORY;
 }
 
-// The remote platform if there is no other.
-cl_platform_id only_platform() try {
+// The remote platform if it is the first one, also if there is no other. Else the loader chooses.
+cl_platform_id default_platform() try {
   const std::vector<cl_platform_id> all = all_platforms();
-  return all.size() == 1 && is_remote_platform(all[0]) ? all[0] : nullptr;
+  return !all.empty() && is_remote_platform(all[0]) ? all[0] : nullptr;
 } catch (...) {
   return nullptr;
 }
 
+// The first of all devices of that type, in the order that the settings want.
+cl_int get_ordered_devices(const Table& table, cl_platform_id platform, cl_device_type type,
+                           std::span<cl_device_id> devices, cl_uint* count) try {
+  cl_uint found = 0;
+  cl_int error = table.clGetDeviceIDs(platform, type, 0, nullptr, &found);
+  std::vector<cl_device_id> all(found);
+  // Errors are the client's, of the call as it was made.
+  if (error == CL_SUCCESS && !devices.empty())
+    error = table.clGetDeviceIDs(platform, type, found, all.data(), nullptr);
+  if (error != CL_SUCCESS || devices.empty())
+    return table.clGetDeviceIDs(platform, type, static_cast<cl_uint>(devices.size()), devices.data(), count);
+  interpose::order_devices(all);
+  std::copy_n(all.begin(), std::min(devices.size(), all.size()), devices.begin());
+  if (count != nullptr) *count = found;
+  return CL_SUCCESS;
+} catch (...) {
+  return CL_OUT_OF_HOST_MEMORY;
+}
+
 cl_int CL_API_CALL get_device_ids(cl_platform_id platform, cl_device_type type, cl_uint entries,
                                   cl_device_id* devices, cl_uint* count) {
-  if (platform == nullptr) platform = only_platform();
-  return table_for(platform).clGetDeviceIDs(platform, type, entries, devices, count);
+  if (platform == nullptr) platform = default_platform();
+  const Table& table = table_for(platform);
+  if (devices == nullptr || !is_client_handle(platform) || !interpose::orders_devices())
+    return table.clGetDeviceIDs(platform, type, entries, devices, count);
+  return get_ordered_devices(table, platform, type, std::span(devices, entries), count);
 }
 
 cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info name, size_t size, void* value,
                                      size_t* size_ret) {
-  if (platform == nullptr) platform = only_platform();
+  if (platform == nullptr) platform = default_platform();
   return table_for(platform).clGetPlatformInfo(platform, name, size, value, size_ret);
 }
 
@@ -117,7 +153,7 @@ cl_platform_id platform_in(const cl_context_properties* properties) {
 cl_context CL_API_CALL create_context_from_type(const cl_context_properties* properties, cl_device_type type,
                                                 Notify notify, void* user_data, cl_int* error_ret) {
   cl_platform_id platform = platform_in(properties);
-  if (platform == nullptr) platform = only_platform();
+  if (platform == nullptr) platform = default_platform();
   return table_for(platform).clCreateContextFromType(properties, type, notify, user_data, error_ret);
 }
 

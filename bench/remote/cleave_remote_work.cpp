@@ -3,11 +3,12 @@
 // Cleave is in between: what the loader offers depends on the environment. Sockets are measured in the same run, as the
 // baseline.
 //
-//   cleave_remote_work PLATFORM [--quick | --identify]      PLATFORM: part of the platform's name
-//   cleave_remote_work PLATFORM --between MIB               of a platform with the devices of two servers
+//   cleave_remote_work PLATFORM [--quick | --identify | --product SIDE]      PLATFORM: part of the platform's name
+//   cleave_remote_work PLATFORM --between MIB                                of a platform with the devices of two servers
 //
-// --identify: only say which platform that is. --between: only how long so many contents take from one device of the platform to
-// another, after a kernel there has written them, and over a plain socket.
+// --identify: only say which platform that is. --product: only the time of one product of that size, from the choice of the platform
+// to the result. --between: only how long so many contents take from one device of the platform to another, after a kernel there has
+// written them, and over a plain socket.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -175,33 +176,60 @@ void measure_transfers(const Device& device, unsigned repeats, Figures& figures)
   figures.add("read 4 KiB", median_of(repeats, [&] { read(kSmall); }));
 }
 
+// A product of two matrices of ones, with its transfers.
+class Product {
+ public:
+  Product(const Device& device, cl_int n)
+      : device_(device),
+        side_(static_cast<std::size_t>(n)),
+        host_(side_ * side_, 1.0F),
+        a_(cl.buffer(device.context, host_.size() * sizeof(float))),
+        b_(cl.buffer(device.context, host_.size() * sizeof(float))),
+        c_(cl.buffer(device.context, host_.size() * sizeof(float))),
+        kernel_(cl.kernel(device.program, "product", n, a_, b_, c_)) {}
+
+  // Seconds that went into transfers.
+  double run() {
+    double moved = duration_of([&] {
+      cl.write(device_.queue, a_, host_);
+      cl.write(device_.queue, b_, host_);
+    });
+    device_.launch(kernel_, kit::Sizes(side_, side_));
+    cl.clFinish(device_.queue);
+    moved +=
+        duration_of([&] { cl.check("read", cl.read(device_.queue, c_, Blocking::yes, std::span(host_))); });
+    if (host_[0] != static_cast<float>(side_)) end_program("a wrong product", CL_INVALID_VALUE, {});
+    std::fill(host_.begin(), host_.end(), 1.0F);
+    return moved;
+  }
+
+ private:
+  const Device& device_;
+  std::size_t side_;
+  std::vector<float> host_;
+  kit::Buffer a_, b_, c_;
+  kit::Kernel kernel_;
+};
+
 void measure_products(const Device& device, Figures& figures) {
   for (const cl_int n : {64, 128, 256, 512}) {
-    const auto side = static_cast<std::size_t>(n);
-    std::vector<float> host(side * side, 1.0F);
-    const kit::Buffer a = cl.buffer(device.context, side * side * sizeof(float));
-    const kit::Buffer b = cl.buffer(device.context, side * side * sizeof(float));
-    const kit::Buffer c = cl.buffer(device.context, side * side * sizeof(float));
-    const kit::Kernel product = cl.kernel(device.program, "product", n, a, b, c);
+    Product product(device, n);
     std::vector<double> moving;
-    const auto once = [&] {
-      double moved = duration_of([&] {
-        cl.write(device.queue, a, host);
-        cl.write(device.queue, b, host);
-      });
-      device.launch(product, kit::Sizes(side, side));
-      cl.clFinish(device.queue);
-      moved +=
-          duration_of([&] { cl.check("read", cl.read(device.queue, c, Blocking::yes, std::span(host))); });
-      moving.push_back(moved);
-      if (host[0] != static_cast<float>(n)) end_program("a wrong product", CL_INVALID_VALUE, {});
-      std::fill(host.begin(), host.end(), 1.0F);
-    };
+    const auto once = [&] { moving.push_back(product.run()); };
     once();
     moving.clear();
     figures.add("product " + std::to_string(n), median_of(15, once));
     figures.add("product " + std::to_string(n) + ", transfers", kit::median(moving));
   }
+}
+
+// All of a program that multiplies once: its context, its build, its product.
+void measure_one_product(const std::string& platform, cl_int n, Figures& figures) {
+  Device device;
+  figures.add("product", duration_of([&] {
+                device = begin(platform, figures);
+                Product(device, n).run();
+              }));
 }
 
 void measure_sockets(unsigned repeats, Figures& figures) {
@@ -254,7 +282,7 @@ void measure_between(const std::string& platform_name, std::size_t bytes, Figure
 
 int main(int count, char** arguments) {
   if (count < 2) {
-    std::fprintf(stderr, "usage: %s PLATFORM [--quick | --identify | --between MIB]\n", arguments[0]);
+    std::fprintf(stderr, "usage: %s PLATFORM [--quick | --identify | --product SIDE | --between MIB]\n", arguments[0]);
     return 2;
   }
   const std::string option = count > 2 ? arguments[2] : "";
@@ -263,6 +291,11 @@ int main(int count, char** arguments) {
   Figures figures;
   if (option == "--between" && count > 3) {
     measure_between(arguments[1], std::strtoull(arguments[3], nullptr, 10) << 20U, figures);
+    figures.print();
+    return 0;
+  }
+  if (option == "--product" && count > 3) {
+    measure_one_product(arguments[1], std::atoi(arguments[3]), figures);
     figures.print();
     return 0;
   }

@@ -153,7 +153,7 @@ def arguments():
     add_suite(commands, "micro", "what a call, a launch and a slice cost")
     add_suite(commands, "split", "every kernel whole and in slices")
     add_neighbours(commands)
-    add_peer(add_suite(commands, "remote", "the devices of a server, against the same natively"))
+    add_only(add_peer(add_suite(commands, "remote", "the devices of a server, against the same natively")), remote.PARTS)
     add_suite(commands, "admission", "how long a server's client waits to be let in")
     add_clients(commands)
     add_turns(commands)

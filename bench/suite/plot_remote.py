@@ -24,8 +24,36 @@ def side_by_side(place, rows, title):
     place.legend()
 
 
+def offload_by_link(found):
+    """Of each link the sizes with their rows."""
+    links = {}
+    for row in found.of("offload"):
+        link, _, product = row.what.partition(": product ")
+        if product.isdigit():
+            links.setdefault(link, []).append((int(product), row))
+    return links
+
+
+def draw_offload(place, links):
+    """Lines cross the slow device's where it pays; a filled mark is a size for which the rule chose the server."""
+    here = {}
+    for (link, rows), color in zip(links.items(), (CLEAVE, *SERIES[1:]) * len(links)):
+        place.plot([side for side, _ in rows], [row.value / 1e3 for _, row in rows], "-", color=color, label=link)
+        for side, row in rows:
+            place.plot(side, row.value / 1e3, "o", color=color, fillstyle="full" if row.note == "remote" else "none")
+            here[side] = min(row.baseline / 1e3, here.get(side, row.baseline / 1e3))
+    place.plot(list(here), list(here.values()), "k--", label="the slow device here")
+    place.set(title="Where it pays (filled: remote.prefer = auto went there)", xlabel="rows", ylabel="ms", xscale="log", yscale="log")
+    place.set_xticks(list(here), [str(side) for side in here])
+    place.minorticks_off()
+    place.legend()
+
+
 def draw(found, pyplot):
-    figure, places = pyplot.subplots(1, 3, figsize=(19, 6), constrained_layout=True)
+    links = offload_by_link(found)
+    figure, places = pyplot.subplots(1, 4 if links else 3, figsize=(25 if links else 19, 6), constrained_layout=True)
+    if links:
+        draw_offload(places[3], links)
     side_by_side(places[0], rows_of(found, "finish", "10000"), "Launches")
     side_by_side(places[1], rows_of(found, "MiB", "KiB"), "Transfers")
     for kind, color in (("tcp", CLEAVE), ("unix", SERIES[1])):

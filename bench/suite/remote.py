@@ -3,6 +3,7 @@
 The same program runs natively, with the server's devices and with those of PoCL-Remote, the peer, where that is installed; in
 turns. Plain sockets are measured within each run, and what is asked for is reckoned from what they carry. Each run says which
 driver it had, and the suite ends if that was not the column's: the environment may name drivers that a loader puts first.
+Then where it pays to use a server at all: offload.py.
 """
 
 import contextlib
@@ -14,12 +15,14 @@ import subprocess
 import tempfile
 import time
 
+import offload
 import peer
 import programs
 from results import Results, Row, Unmeasured, machine, median, spread
 from throttled_link import ThrottledLink
 
 PRODUCTS = (64, 128, 256, 512)
+PARTS = ("calls", "between", "offload")
 LINK_RATE = 10_000_000  # bytes a second, of the client's link while contents move between servers
 
 
@@ -64,10 +67,10 @@ def free_port():
         return one.getsockname()[1]
 
 
-def work(given, platform, settings, limit=600, **options):
+def work(given, platform, settings, *option, limit=600, **more):
     """The times of the work, in microseconds, and what platform it was on."""
-    extra = ["--quick"] if given.quick else []
-    status, output = programs.run("cleave_remote_work", platform, *extra, settings=settings, limit=limit, **options)
+    option = option or (["--quick"] if given.quick else [])
+    status, output = programs.run("cleave_remote_work", platform, *option, settings=settings, limit=limit, **more)
     if status != 0:
         raise Unmeasured(f"cleave_remote_work: exit status {status}")
     return json.loads(output)
@@ -95,8 +98,8 @@ def check_remote(run, native):
         raise Unmeasured(f"the server's device is {run['device']}, not {native['device']}: name one with --platform")
 
 
-def native_figures(given):
-    run = work(given, given.platform, {})
+def native_figures(given, *option):
+    run = work(given, given.platform, {}, *option)
     check_native(run)
     return run
 
@@ -208,10 +211,9 @@ def add_between(found, size, run, passed):
                   note=f"{link}, which carried {passed / 1e6:.1f} MB"))
 
 
-def measure(given):
+def measure_calls(given, beside):
     native = []
     remote = {"tcp": [], "unix": []}
-    beside = peer.find(given.peer)
     with tempfile.TemporaryDirectory() as folder:
         addresses = {"tcp": f"tcp:127.0.0.1:{free_port()}", "unix": f"unix:{pathlib.Path(folder) / 'server'}"}
         with server(addresses["tcp"]), server(addresses["unix"]):
@@ -221,9 +223,23 @@ def measure(given):
                     remote[kind].append(remote_figures(given, address, native[-1]))
                 if beside:
                     beside.turn(peer_figures(given, beside, native[-1]))
+    return native, remote
+
+
+def measure(given):
+    parts = given.only or PARTS
+    beside = peer.find(given.peer) if "calls" in parts else None
+    if "calls" in parts:
+        native, remote = measure_calls(given, beside)
     found = Results("remote", machine(given.platform or "the first platform", programs.library()),
                     peer=beside.summary() if beside else "")
-    for kind, runs in remote.items():
-        Bench(found, kind, native, runs, beside.runs if beside and kind == "tcp" else ()).add_all()
-    add_between(found, *move_between(given, native[-1]))
+    if "calls" in parts:
+        for kind, runs in remote.items():
+            Bench(found, kind, native, runs, beside.runs if beside and kind == "tcp" else ()).add_all()
+    if "between" in parts:
+        add_between(found, *move_between(given, native_figures(given, "--identify")))
+    if "offload" in parts:
+        port = free_port()
+        with server(f"tcp:127.0.0.1:{port}", options=("--sandbox", "off")):
+            offload.measure(found, port, given.quick)
     return found

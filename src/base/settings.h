@@ -88,11 +88,15 @@ struct NamedSettings {
   std::size_t cores = 0;  // devices only
 };
 
+// Which platforms come first where there are servers' and others (docs/remote.md).
+enum class Prefer : std::uint8_t { local, remote, automatic };
+
 // The remote servers, and how to connect to them.
 struct RemoteSettings {
-  std::vector<std::string> servers;           // tcp:HOST:PORT, tls:HOST:PORT, unix:PATH or vsock:CID:PORT
-  bool original_name = false;                 // the platform keeps its driver's name
-  bool required = false;                      // no platform at all if one of the servers is unreachable
+  std::vector<std::string> servers;  // tcp:HOST:PORT, tls:HOST:PORT, unix:PATH or vsock:CID:PORT
+  bool original_name = false;        // the platform keeps its driver's name
+  bool required = false;             // no platform at all if one of the servers is unreachable
+  Prefer prefer = Prefer::local;
   std::chrono::milliseconds timeout{10'000};  // without an answer for this long, a server counts as lost
   bool compression = true;                    // where it pays
   std::string token_file;                     // empty: no token

@@ -199,6 +199,12 @@ bool parse_remote_name(Settings& settings, std::string_view text) {
   return parse_choice(text, kChoices, settings.remote.original_name);
 }
 
+bool parse_prefer(Settings& settings, std::string_view text) {
+  constexpr Choice<Prefer> kChoices[] = {
+      {"local", Prefer::local}, {"remote", Prefer::remote}, {"auto", Prefer::automatic}};
+  return parse_choice(text, kChoices, settings.remote.prefer);
+}
+
 bool parse_compression(Settings& settings, std::string_view text) {
   constexpr Choice<bool> kChoices[] = {{"auto", true}, {"off", false}};
   return parse_choice(text, kChoices, settings.remote.compression);
@@ -408,6 +414,7 @@ const std::vector<Setting>& settings_list() {
       {"CLEAVE_REMOTE_REQUIRED", "remote.required", "false", "true or false",
        [](Settings& s, std::string_view text) { return parse_bool(text, s.remote.required); }},
       {"CLEAVE_REMOTE_NAME", "remote.name", "remote", "remote or original", parse_remote_name},
+      {"CLEAVE_REMOTE_PREFER", "remote.prefer", "local", "local, remote or auto", parse_prefer},
       {"CLEAVE_REMOTE_COMPRESSION", "remote.compression", "auto", "auto or off", parse_compression},
       {"CLEAVE_REMOTE_TIMEOUT", "remote.timeout", "10", "a number of seconds from 0.1 to 3600",
        parse_remote_timeout},

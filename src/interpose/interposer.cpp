@@ -62,10 +62,11 @@ bool keeps_findings(const base::Settings& settings) {
 }  // namespace
 
 Interposer::Interposer(const Table& below, Face above, base::Configuration loaded, base::Clock& time)
-    : next(below),
-      face(std::move(above)),
-      configuration(std::move(loaded)),
+    : configuration(std::move(loaded)),
       clock(time),
+      offload(make_offload(forks_, below, configuration.settings, clock)),
+      next(offload != nullptr ? offload->metered() : below),
+      face(std::move(above)),
       limits(configuration),
       owner(next, configuration),
       neighbours(forks_, configuration.settings),
@@ -105,6 +106,7 @@ void Interposer::end() noexcept {
   // A forked child that has made no launch is none that was asked about.
   const bool reports = owner.is_this_at_exit() && !in_child_ && !settings().disable;
   write_summary(reports);
+  if (offload != nullptr && !in_child_) offload->save();
   turns.leave();
   feeder.end();
   memory.end();

@@ -16,6 +16,7 @@
 #include "interpose/launch/feeder.h"
 #include "interpose/launch/launch_timers.h"
 #include "interpose/limits/memory_limits.h"
+#include "interpose/offload/offload.h"
 #include "interpose/policies/policy.h"
 #include "interpose/programs/known_binaries.h"
 #include "interpose/queues/gate.h"
@@ -45,11 +46,13 @@ class Interposer {
   Interposer(const Interposer&) = delete;
   Interposer& operator=(const Interposer&) = delete;
 
-  const Table next;  // the table below: a loader, a driver or a simulation
-  Table table{};     // the table that programs use
-  const Face face;
   const base::Configuration configuration;
   base::Clock& clock;
+  const std::unique_ptr<Offload> offload;  // null unless runs are measured
+
+  const Table next;  // the table below: a loader, a driver or a simulation; metered if runs are measured
+  Table table{};     // the table that programs use
+  const Face face;
 
   limits::LiveLimits limits;
   SplitOwner owner;

@@ -2,31 +2,19 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <unordered_set>
 
-#include "base/hash.h"
+#include "learn/checked_lines.h"
 
 namespace cleave::learn {
 namespace {
 
 constexpr std::string_view kFormat = "1";
 constexpr double kLossUnit = 1e6;
-constexpr std::size_t kLongestLine = 256;
 constexpr std::uint64_t kMaxMillionths = 1'000'000'000;
 constexpr std::uint64_t kMaxSlicesInFile = 1'000'000;
 constexpr std::uint64_t kLongest = 86'400'000'000'000;  // a day
-
-// Removes one number and the space after it from `text`.
-std::optional<std::uint64_t> take_number(std::string_view& text, std::uint64_t most) {
-  std::uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || value > most || (stop != end && *stop != ' ')) return std::nullopt;
-  text.remove_prefix(std::min(text.size(), static_cast<std::size_t>(stop - text.data()) + 1));
-  return value;
-}
 
 bool take_losses(std::string_view& text, CostModel::Losses& losses) {
   KnownLoss before{1, 0};
@@ -41,15 +29,10 @@ bool take_losses(std::string_view& text, CostModel::Losses& losses) {
   return true;
 }
 
-std::optional<CostLine> read(std::string_view text) {
-  if (text.size() > kLongestLine) return std::nullopt;
-  const auto space = text.rfind(' ');
-  if (space == std::string_view::npos) return std::nullopt;
-  std::string_view check = text.substr(space + 1);
-  text = text.substr(0, space);
-  if (take_number(check, UINT64_MAX) != base::hash_of(text)) return std::nullopt;
-  if (!text.starts_with(kFormat) || text.substr(kFormat.size(), 1) != " ") return std::nullopt;
-  text.remove_prefix(kFormat.size() + 1);
+std::optional<CostLine> read(std::string_view whole) {
+  const auto fields = fields_of(kFormat, whole);
+  if (!fields) return std::nullopt;
+  std::string_view text = *fields;
   CostLine line;
   const auto key = take_number(text, UINT64_MAX);
   const auto duration = key ? take_number(text, kLongest) : std::nullopt;
@@ -63,28 +46,23 @@ std::optional<CostLine> read(std::string_view text) {
 template <typename Visit>
 void for_each_valid_line(std::string_view text, Visit visit) {
   std::unordered_set<std::uint64_t> seen;
-  while (!text.empty()) {
-    if (text.back() == '\n') text.remove_suffix(1);
-    const auto newline = text.rfind('\n');
-    const std::string_view last = newline == std::string_view::npos ? text : text.substr(newline + 1);
-    const auto line = read(last);
-    if (line && seen.insert(line->key).second) visit(*line, last);
-    text = newline == std::string_view::npos ? std::string_view{} : text.substr(0, newline + 1);
-  }
+  for_each_line_backwards(text, [&](std::string_view text_of_line) {
+    const auto line = read(text_of_line);
+    if (line && seen.insert(line->key).second) visit(*line, text_of_line);
+  });
 }
 
 }  // namespace
 
 std::string format_line(const CostLine& line) {
-  std::string text(kFormat);
-  text.append(" ").append(std::to_string(line.key));
+  std::string text = std::to_string(line.key);
   text.append(" ").append(std::to_string(line.duration.count()));
   for (const KnownLoss& known : line.losses) {
     if (known.slices == 0) break;
     text.append(" ").append(std::to_string(known.slices));
     text.append(" ").append(std::to_string(static_cast<std::uint64_t>(known.loss * kLossUnit)));
   }
-  return text + " " + std::to_string(base::hash_of(text)) + "\n";
+  return checked_line(kFormat, text);
 }
 
 std::vector<CostLine> parse_lines(std::string_view text) {

@@ -34,6 +34,7 @@ class Servers {
   void connect_all(const base::RemoteSettings& settings, HasSameDevices has_same_devices);
 
   [[nodiscard]] std::size_t count() const { return servers_.size(); }
+  [[nodiscard]] const std::string& address(std::size_t server) const { return servers_[server].address; }
   [[nodiscard]] std::chrono::milliseconds timeout() const { return settings_.timeout; }
 
   // The connection as it is; it may have ended. Null: there was none, or it was the parent process's.

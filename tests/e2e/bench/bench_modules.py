@@ -12,7 +12,9 @@ sys.path.insert(0, str(OPTIONS.suite))
 import clients
 import compare
 import isolation
+import narrow_relay
 import neighbours
+import offload
 import peer
 import pressure_monitor
 import remote

@@ -39,6 +39,8 @@ class _Direction:
             while (size := self.proxy.allowed(self.name, size)) == 0:
                 time.sleep(INTERVAL)
                 self.source.getpeername()  # ends with an error when it has been cut
+            if self.proxy.rate:
+                time.sleep(size / self.proxy.rate)
             self.target.sendall(data[:size])
             self.proxy.passed += size
             data = data[size:]
@@ -66,14 +68,14 @@ class Listener:
 
 class Proxy(Listener):
     """Listens until close(). `fragments`: data is forwarded in fragments of random sizes up to that, 0: as it arrives. `delay`:
-    up to so many seconds before each. `stalled`: the directions, "up" (to the server) and "down", in which nothing is
+    up to so many seconds before each. `rate`: bytes per second in each direction, 0: not limited. `stalled`: the directions, "up" (to the server) and "down", in which nothing is
     forwarded while the connection stays open. `left`: how many bytes more are forwarded in a direction, of all connections
     together; then it stalls, or with `cuts` all connections are reset."""
 
     def __init__(self, target, seed=0):
         kind, host, port = target.split(":")  # tcp or tls
         self.target, self.seed = (host, int(port)), seed
-        self.fragments, self.delay, self.stalled = 0, 0.0, frozenset()
+        self.fragments, self.delay, self.rate, self.stalled = 0, 0.0, 0, frozenset()
         self.left, self.cuts = {}, False
         self.lock = threading.Lock()  # around what is left
         self.passed = 0  # bytes

@@ -126,10 +126,10 @@ class Server:
 
 
 class ScriptedClient:
-    """A client that executes commands, one line each (scripted_client.cpp)."""
+    """A client that executes commands, one line each (scripted_client.cpp, or another program that answers a line with one)."""
 
-    def __init__(self, environment):
-        command, environment = as_client([OPTIONS.programs / "scripted_client"], environment)
+    def __init__(self, environment, *command):
+        command, environment = as_client(command or [OPTIONS.programs / "scripted_client"], environment)
         self.process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
 
