@@ -282,7 +282,8 @@ void measure_between(const std::string& platform_name, std::size_t bytes, Figure
 
 int main(int count, char** arguments) {
   if (count < 2) {
-    std::fprintf(stderr, "usage: %s PLATFORM [--quick | --identify | --product SIDE | --between MIB]\n", arguments[0]);
+    std::fprintf(stderr, "usage: %s PLATFORM [--quick | --identify | --product SIDE | --between MIB]\n",
+                 arguments[0]);
     return 2;
   }
   const std::string option = count > 2 ? arguments[2] : "";
