@@ -103,7 +103,9 @@ void add_limit_options(std::vector<Option>& table, Options& options) {
   table.push_back(number_option("spare", "N", "Workers that are kept ready for new clients (1)", 0, 64,
                                 [&](auto number) { options.spare = static_cast<unsigned>(number); }));
   table.push_back(size_option(
-      "memory-per-client", "Memory objects and programs of one client together (no limit)", limits.memory));
+      "memory-per-client",
+      "Memory objects and programs of one client together (what the devices have, but for one client's part)",
+      limits.memory));
   table.push_back(number_option("commands-per-client", "N",
                                 "Unfinished commands of one client, which waits beyond that (8192)", 16,
                                 1'000'000, [&](auto number) { limits.window_commands = number; }));

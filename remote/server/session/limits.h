@@ -23,4 +23,10 @@ struct ClientLimits {
   std::chrono::seconds idle{0};                    // without a command or a build; 0: no limit
 };
 
+// The memory of one client where the operator names none: all that the server's devices have together but the part of one of its
+// clients, so that nobody can take all.
+[[nodiscard]] constexpr std::uint64_t default_memory(std::uint64_t devices_have, unsigned max_clients) {
+  return max_clients < 2 || devices_have == 0 ? UINT64_MAX : devices_have - devices_have / max_clients;
+}
+
 }  // namespace cleave::remote::server

@@ -77,6 +77,18 @@ std::vector<OfferedPlatform> find_platforms(const Table& cl, const std::vector<s
   return platforms;
 }
 
+std::uint64_t memory_of(const Table& cl, const std::vector<OfferedPlatform>& platforms) {
+  std::uint64_t sum = 0;
+  for (const OfferedPlatform& platform : platforms) {
+    for (const OfferedDevice& device : platform.devices) {
+      cl_ulong bytes = 0;
+      cl.clGetDeviceInfo(device.handle, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof bytes, &bytes, nullptr);
+      sum += bytes;
+    }
+  }
+  return sum;
+}
+
 std::string list_devices(const Table& cl, const std::string& prefix) {
   std::string list;
   for (const OfferedPlatform& platform : find_platforms(cl, {})) {

@@ -28,6 +28,9 @@ struct OfferedPlatform {
 // device are left out.
 std::vector<OfferedPlatform> find_platforms(const Table& cl, const std::vector<std::string>& patterns);
 
+// What all of them have together, in bytes.
+std::uint64_t memory_of(const Table& cl, const std::vector<OfferedPlatform>& platforms);
+
 // A line for each device, which begins with `prefix`.
 std::string list_devices(const Table& cl, const std::string& prefix);
 

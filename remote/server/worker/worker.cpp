@@ -119,6 +119,8 @@ bool Worker::await_connection() {
   if (descriptors.size() > 1) shared_ = SharedMemory::map(descriptors[1].release());
   limits_ = options_.limits;
   limits_.peer_silence = std::max<std::chrono::milliseconds>(options_.timeout, 3 * kContentsHeartbeat);
+  if (limits_.memory == UINT64_MAX)
+    limits_.memory = default_memory(memory_of(*cl_, platforms_), options_.max_clients);
   limits_.memory = assignment_.grant.memory.value_or(limits_.memory);
   // Not before: its settings are the client's. Handles stay the driver's.
   cl_ = &split_launches(*cl_, options_.opencl, assignment_.grant, trace);

@@ -280,6 +280,13 @@ TEST(ServerOptions, SizesHaveUnits) {
   }
 }
 
+TEST(ClientLimits, ByDefaultNobodyMayHaveAllMemory) {
+  EXPECT_EQ(default_memory(1600, 16), 1500U);
+  EXPECT_EQ(default_memory(1600, 2), 800U);
+  EXPECT_EQ(default_memory(1600, 1), UINT64_MAX);
+  EXPECT_EQ(default_memory(0, 16), UINT64_MAX) << "no device says what it has";
+}
+
 TEST(Control, TextRoundTrips) {
   const ClientInfo client{"a name 5 \xc3\xa9", 3, UINT64_MAX, 4'000'000'000, true, true};
   const Grant grant{"a b", 0, 3, 200, base::Cap{125, true}, base::TurnPriority::background};
