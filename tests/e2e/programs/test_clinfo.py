@@ -26,7 +26,7 @@ class ClInfo(ProgramTest):
         file = self.own_folder() / "trace.json"
         run = self.run_program("run", *clinfo("--list"), CLEAVE_TRACE=file)
         self.assertEqual(run.err, "", run)
-        self.assertEqual([event["name"] for event in json.loads(file.read_text())], ["process_name", "process_labels"])
+        self.assertEqual([event["name"] for event in json.loads(file.read_text())], ["process_name", "process_labels", "cleave_origin"])
 
     @unittest.skipIf(VENDOR_BELOW, "the vendor library offers fewer extensions: docs/vendor.md")
     def test_all_properties_are_the_native_ones(self):

@@ -249,6 +249,19 @@ TEST_F(Serving, MemoryBeyondTheClientLimitIsRefused) {
   EXPECT_EQ(client.received.answers[4], CL_MEM_OBJECT_ALLOCATION_FAILURE);
 }
 
+TEST_F(Serving, ByDefaultNobodyMayHaveAllMemory) {
+  const auto most = [](const char* clients) -> std::uint64_t {
+    ServerProcess server({"--max-clients", clients});
+    RawClient client(server.endpoint());
+    const auto* const welcome = client.send_hello() ? client.await_welcome() : nullptr;
+    return welcome != nullptr ? welcome->most_memory() : 0;
+  };
+  const auto half = static_cast<double>(most("2"));
+  EXPECT_GT(half, 0);
+  EXPECT_NEAR(static_cast<double>(most("4")), 1.5 * half, 0.01 * half);
+  EXPECT_EQ(most("1"), UINT64_MAX);
+}
+
 TEST_F(Serving, ClientsAreCountedAndLimited) {
   ServerProcess server({"--max-clients", "2"});
   const Endpoint endpoint = server.endpoint();
