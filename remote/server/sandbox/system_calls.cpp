@@ -27,6 +27,8 @@ constexpr std::array kRefused{
     "fspick", "mount_setattr", "setns", "open_by_handle_at", "fanotify_init",
     // Large parts of the kernel that have had many faults and that drivers do not need.
     "bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "io_uring_enter", "io_uring_register",
+    // A connection that was passed in would lead elsewhere: it belongs to the network that it was made in.
+    "connect", "bind", "listen", "accept", "accept4",
     // A process group is killed as a whole.
     "setsid", "setpgid"};
 
@@ -106,6 +108,10 @@ std::string refuse_system_calls(const std::vector<std::string>& allowed) {
   // Connections are passed in; a network is for nobody else.
   filter.refuse_if("socket", {0, SCMP_CMP_NE, AF_UNIX, 0});
   filter.refuse_if("socketpair", {0, SCMP_CMP_NE, AF_UNIX, 0});
+  // They connect as well.
+  filter.refuse_if("sendto", argument_has(3, MSG_FASTOPEN, MSG_FASTOPEN));
+  filter.refuse_if("sendmsg", argument_has(2, MSG_FASTOPEN, MSG_FASTOPEN));
+  filter.refuse_if("sendmmsg", argument_has(3, MSG_FASTOPEN, MSG_FASTOPEN));
   // A worker ends with its server.
   filter.refuse_if("prctl", argument_has(0, kLowHalf, PR_SET_PDEATHSIG));
   const int error = filter.load();

@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/file_descriptor.h"
 #include "remote/server/sandbox/bubblewrap.h"
 #include "remote/server/sandbox/control_group.h"
 #include "remote/server/sandbox/identity.h"
@@ -25,6 +26,8 @@
 #include "remote/server/sandbox/private_folder.h"
 #include "remote/server/sandbox/system_calls.h"
 #include "tests/kit/temporary_folder.h"
+
+#include <netinet/in.h>
 
 namespace cleave::remote::server {
 namespace {
@@ -305,6 +308,23 @@ TEST(SystemCalls, ThatLeadOutAreRefused) {
       holds_in_filter([] { return is_refused(::syscall(SYS_prctl, kUpperHalf | PR_SET_PDEATHSIG, 0)); }));
   EXPECT_TRUE(holds_in_filter(
       [] { return is_refused(::syscall(SYS_socket, kUpperHalf | AF_INET, SOCK_STREAM, 0)); }));
+}
+
+TEST(SystemCalls, APassedConnectionLeadsNowhereElse) {
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  const base::FileDescriptor passed(::socket(AF_INET, SOCK_STREAM, 0));
+  const int socket = passed.get();
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const auto* const name = reinterpret_cast<const sockaddr*>(&address);
+  EXPECT_TRUE(holds_in_filter([&] { return is_refused(::connect(socket, name, sizeof address)); }));
+  EXPECT_TRUE(holds_in_filter([&] { return is_refused(::bind(socket, name, sizeof address)); }));
+  EXPECT_TRUE(holds_in_filter([&] { return is_refused(::listen(socket, 1)); }));
+  EXPECT_TRUE(holds_in_filter(
+      [&] { return is_refused(::sendto(socket, "", 1, MSG_FASTOPEN, name, sizeof address)); }));
+  msghdr message{};
+  EXPECT_TRUE(holds_in_filter([&] { return is_refused(::sendmsg(socket, &message, MSG_FASTOPEN)); }));
 }
 
 TEST(SystemCalls, ThatAreNamedAreAllowed) {
