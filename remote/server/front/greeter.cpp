@@ -67,9 +67,14 @@ void Greeter::greet(Arrival& arrival, const Ended& ended) noexcept {
   } else if (!why.empty()) {
     log_line("client " + arrival.peer + ": refused after it has waited: " + why);
   }
-  if (!why.empty() || !streams.inside) return;
+  if (why.empty() && streams.inside) pass_on(arrival, streams);
+  if (streams.supplier) peers_.end_relay(*streams.supplier);
+}
+
+void Greeter::pass_on(const Arrival& arrival, const Streams& streams) {
   try {
-    relay(*streams.outside, *streams.inside, streams.stall_timeout);
+    relay(*streams.outside, *streams.inside, streams.stall_timeout,
+          streams.supplier ? Duration(kPeerStallTime) : Duration(kLastReadTime));
   } catch (const std::exception&) {  // no thread: both ends see that the connection ends
   }
   const std::string reason = streams.outside->close_reason();
@@ -136,6 +141,8 @@ std::string Greeter::let_in(const PeerOpening& opening, const Arrival& arrival, 
     return {};
   }
   SocketPair pair;
+  if (!peers_.begin_relay(contents->worker)) return "too many servers fetch its contents at a time";
+  streams.supplier = contents->worker;
   streams.inside = make_socket_stream(pair.ours.release());
   streams.stall_timeout = kPeerStallTime;
   peers_.deliver(*contents, pair.theirs.get());

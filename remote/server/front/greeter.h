@@ -57,11 +57,13 @@ class Greeter {
   struct Streams {
     std::vector<base::FileDescriptor> received;
     std::unique_ptr<Stream> outside;
-    std::unique_ptr<Stream> inside;  // to the worker, if TLS ends here
-    Duration stall_timeout{};        // of the outside
+    std::unique_ptr<Stream> inside;           // to the worker, if TLS ends here
+    Duration stall_timeout{};                 // of the outside
+    std::optional<std::uint64_t> supplier{};  // the worker whose contents another server fetches; counted
   };
 
   void greet(Arrival& arrival, const Ended& ended) noexcept;
+  static void pass_on(const Arrival& arrival, const Streams& streams);
   std::string let_in(Arrival& arrival, Streams& streams, const std::function<void()>& waits);
   std::string let_in(const PeerOpening& opening, const Arrival& arrival, Streams& streams, FrameReader& input,
                      Time until);

@@ -9,8 +9,6 @@ namespace cleave::remote::server {
 namespace {
 
 constexpr std::size_t kBufferSize = std::size_t{256} << 10U;
-// The time that the inside has to read what a client sent before it went.
-constexpr std::chrono::milliseconds kLastReadTime{100};
 constexpr Duration kAnyTime = std::chrono::hours(24 * 365);
 
 // One way. Several records are passed on together if they have arrived.
@@ -37,14 +35,14 @@ bool has_gone(const Stream& peer) {
 
 }  // namespace
 
-void relay(Stream& outside, Stream& inside, Duration stall_timeout) {
+void relay(Stream& outside, Stream& inside, Duration stall_timeout, Duration last_read_time) {
   std::jthread inwards([&] {
     Time gone = Time::max();
     // The inside reads nothing, and so would not notice.
     const WhileBlocked end_with_the_client = [&] {
       const Time now = std::chrono::steady_clock::now();
       if (gone == Time::max() && has_gone(outside)) gone = now;
-      if (gone != Time::max() && now - gone > kLastReadTime) inside.shutdown();
+      if (gone != Time::max() && now - gone > last_read_time) inside.shutdown();
     };
     pump(outside, inside, kAnyTime, end_with_the_client);
     inside.shutdown();

@@ -228,6 +228,8 @@ void release(SessionContext& session, const Object& object) {
       object.queue->release_when_idle();
       return;
     case Kind::memory:
+      session.peers.forget(static_cast<cl_mem>(object.handle));
+      session.has_released_memory = true;
       return release_with(session.cl.clReleaseMemObject, object);
     case Kind::sampler:
       return release_with(session.cl.clReleaseSampler, object);

@@ -57,7 +57,7 @@ void create_over_svm(SessionContext& session, const wire::Command& command, cons
 template <typename Create>
 void create_memory(SessionContext& session, const wire::Command& command, std::uint64_t id,
                    std::uint64_t size, std::uint64_t registered_size, Create create) {
-  cl_int error = session.memory.reserve(size);
+  cl_int error = session.reserve_memory(size);
   if (error != CL_SUCCESS) return session.reply(command, id, error);
   const bool filled = command.payload() > 0;
   const Block contents = filled ? session.staging.take(size) : Block();
@@ -158,7 +158,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
   const auto context = session.objects.handle<cl_context>(message.context());
   if (context == nullptr) return session.reply(command, message.id(), CL_INVALID_CONTEXT);
   const std::uint64_t size = std::uint64_t{message.packet_size()} * message.max_packets();
-  cl_int error = session.memory.reserve(size);
+  cl_int error = session.reserve_memory(size);
   if (error != CL_SUCCESS) return session.reply(command, message.id(), error);
   const cl_mem pipe = session.cl.clCreatePipe(context, message.flags(), message.packet_size(),
                                               message.max_packets(), nullptr, &error);

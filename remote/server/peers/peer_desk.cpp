@@ -66,6 +66,20 @@ std::optional<OfferedContents> PeerDesk::admit(Stream& stream, FrameReader& inpu
   return contents;
 }
 
+bool PeerDesk::begin_relay(std::uint64_t worker) {
+  const base::MutexLock lock(mutex_);
+  if (all_relays_ >= kMaxRelaysOfAll || relays_[worker] >= kMaxRelays) return false;
+  ++relays_[worker];
+  ++all_relays_;
+  return true;
+}
+
+void PeerDesk::end_relay(std::uint64_t worker) {
+  const base::MutexLock lock(mutex_);
+  --all_relays_;
+  if (--relays_[worker] == 0) relays_.erase(worker);
+}
+
 bool PeerDesk::deliver(const OfferedContents& contents, int descriptor) const {
   return send(contents.worker, {.kind = PeerMessage::Kind::arrived, .number = contents.number}, descriptor);
 }
@@ -81,7 +95,8 @@ void PeerDesk::begin_fetch(std::uint64_t worker, PeerMessage request) {
     std::thread([this, worker, request = std::move(request)] {
       try {
         fetch(worker, request);
-      } catch (const std::exception&) {  // no memory: the worker does not wait for ever
+      } catch (const std::exception& error) {  // no memory, or no descriptors
+        send(worker, {.kind = PeerMessage::Kind::failed, .number = request.number, .why = error.what()});
       }
       end_fetch(worker);
     }).detach();
@@ -159,7 +174,7 @@ void PeerDesk::fetch(std::uint64_t worker, const PeerMessage& request) {
     inside = make_socket_stream(pair.ours.release());
     if (!send(worker, answer, pair.theirs.get())) return;
   }
-  relay(*source, *inside, kPeerStallTime);
+  relay(*source, *inside, kPeerStallTime, kPeerStallTime);
 }
 
 }  // namespace cleave::remote::server

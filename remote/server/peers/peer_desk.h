@@ -43,6 +43,9 @@ class PeerDesk {
   // what it did.
   std::optional<OfferedContents> admit(Stream& stream, FrameReader& input, const PeerOpening& opening,
                                        Time until, std::string& why) CLEAVE_EXCLUDES(mutex_);
+  // Before and after bytes are passed on to the worker, where the connection is TLS. False: there are too many already.
+  bool begin_relay(std::uint64_t worker) CLEAVE_EXCLUDES(mutex_);
+  void end_relay(std::uint64_t worker) CLEAVE_EXCLUDES(mutex_);
   // Gives its connection to the worker. False: the supervisor is gone.
   bool deliver(const OfferedContents& contents, int descriptor) const;
 
@@ -50,6 +53,9 @@ class PeerDesk {
   // Of one worker, and of all.
   static constexpr unsigned kMaxFetches = 4;
   static constexpr unsigned kMaxFetchesOfAll = 64;
+  // A worker serves no more at a time.
+  static constexpr unsigned kMaxRelays = 8;
+  static constexpr unsigned kMaxRelaysOfAll = 128;
 
   bool send(std::uint64_t worker, const PeerMessage& message, int descriptor = -1) const;
   void offer(std::uint64_t worker, const PeerMessage& request) CLEAVE_EXCLUDES(mutex_);
@@ -67,6 +73,8 @@ class PeerDesk {
   TicketStore tickets_ CLEAVE_GUARDED_BY(mutex_);
   std::map<std::uint64_t, unsigned> fetches_ CLEAVE_GUARDED_BY(mutex_);  // by worker
   RefusalLog failures_ CLEAVE_GUARDED_BY(mutex_);
+  std::map<std::uint64_t, unsigned> relays_ CLEAVE_GUARDED_BY(mutex_);  // likewise
+  unsigned all_relays_ CLEAVE_GUARDED_BY(mutex_) = 0;
   unsigned all_fetches_ CLEAVE_GUARDED_BY(mutex_) = 0;
 };
 

@@ -48,6 +48,17 @@ bool PeerTransfers::ask(Waiting waiting, PeerMessage message) {
   return !take(message.number);
 }
 
+void PeerTransfers::forget(cl_mem buffer) {
+  std::vector<Waiting> forgotten;  // destroyed without the lock: that calls the driver
+  const base::MutexLock lock(mutex_);
+  for (auto each = waiting_.begin(); each != waiting_.end();) {
+    const bool is_meant =
+        each->second.is_offer && each->second.request == 0 && each->second.range.buffer() == buffer;
+    if (is_meant) forgotten.push_back(std::move(each->second));
+    each = is_meant ? waiting_.erase(each) : std::next(each);
+  }
+}
+
 std::optional<PeerTransfers::Waiting> PeerTransfers::take(std::uint32_t number) {
   const base::MutexLock lock(mutex_);
   auto found = waiting_.extract(number);
@@ -83,6 +94,7 @@ void PeerTransfers::note_offered(const PeerMessage& message) {
 
 void PeerTransfers::run(Waiting waiting, base::FileDescriptor descriptor) {
   const std::uint32_t request = waiting.request;
+  const auto shared = std::make_shared<const Waiting>(std::move(waiting));  // not destroyed with the lock
   auto stream = make_socket_stream(descriptor.release());
   Stream& connection = *stream;
   bool has_begun = false;
@@ -92,8 +104,8 @@ void PeerTransfers::run(Waiting waiting, base::FileDescriptor descriptor) {
       Running& one = running_.emplace_back();
       one.stream = std::move(stream);
       try {
-        one.thread = std::thread([this, &one, &connection, waiting = std::move(waiting)] {
-          transfer(waiting, connection);
+        one.thread = std::thread([this, &one, &connection, shared] {
+          transfer(*shared, connection);
           const base::MutexLock again(mutex_);
           one.has_ended = true;
         });

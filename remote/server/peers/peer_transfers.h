@@ -41,6 +41,9 @@ class PeerTransfers {
   bool fetch(std::uint32_t request, ContentsRange range, std::string ticket,
              std::vector<std::string> addresses) CLEAVE_EXCLUDES(mutex_);
 
+  // The client has released the buffer: nobody will fetch what was offered of it.
+  void forget(cl_mem buffer) CLEAVE_EXCLUDES(mutex_);
+
   // A message of the front's, and the descriptor that has come with it, which may be none.
   void handle(const std::string& text, base::FileDescriptor descriptor) CLEAVE_EXCLUDES(mutex_);
 

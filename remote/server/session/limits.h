@@ -1,6 +1,7 @@
 // What one client may use. Set by the operator's options.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -24,9 +25,11 @@ struct ClientLimits {
 };
 
 // The memory of one client where the operator names none: all that the server's devices have together but the part of one of its
-// clients, so that nobody can take all.
+// clients, and no less than others need to begin, so that nobody can take all.
 [[nodiscard]] constexpr std::uint64_t default_memory(std::uint64_t devices_have, unsigned max_clients) {
-  return max_clients < 2 || devices_have == 0 ? UINT64_MAX : devices_have - devices_have / max_clients;
+  constexpr std::uint64_t kLeastLeft = std::uint64_t{512} << 20U;
+  if (max_clients < 2 || devices_have == 0) return UINT64_MAX;
+  return devices_have - std::max(devices_have / max_clients, std::min(kLeastLeft, devices_have / 2));
 }
 
 }  // namespace cleave::remote::server

@@ -1,6 +1,9 @@
 #include "remote/server/session/session_context.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
 
 namespace cleave::remote::server {
 
@@ -72,6 +75,19 @@ const wire::Command* SessionContext::next_with_queue(unsigned most) const {
     if (const wire::Command* const one = frame->Get(at); one->queue() != 0) return one;
   }
   return nullptr;
+}
+
+// What the client has released may be destroyed only when commands in flight have ended.
+cl_int SessionContext::reserve_memory(std::uint64_t size) {
+  constexpr int kTries = 100;
+  if (memory.reserve(size) == CL_SUCCESS) return CL_SUCCESS;
+  if (!std::exchange(has_released_memory, false)) return CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  flush_queues();
+  for (int i = 0; i < kTries; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (memory.reserve(size) == CL_SUCCESS) return CL_SUCCESS;
+  }
+  return CL_MEM_OBJECT_ALLOCATION_FAILURE;
 }
 
 void SessionContext::flush_queues() {

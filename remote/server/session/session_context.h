@@ -100,6 +100,9 @@ struct SessionContext {
   void flush_later(const std::shared_ptr<Queue>& queue) {
     if (unflushed.empty() || unflushed.back() != queue) unflushed.push_back(queue);
   }
+  // Of a memory object. Waits for 0.1 s at most if there is not enough, but something has been released since that was so before.
+  [[nodiscard]] cl_int reserve_memory(std::uint64_t size);
+
   // Flushes the driver's queues that have new commands.
   void flush_queues();
 
@@ -123,6 +126,7 @@ struct SessionContext {
 
   const FrameCommands* frame = nullptr;      // the commands that are being executed
   flatbuffers::uoffset_t next_in_frame = 0;  // the place of the one behind the current one
+  bool has_released_memory = false;          // since a reservation has failed
   std::string violation;                     // empty: none so far
   bool disconnected = false;
   EventsFrame answers;             // sent before the reading thread waits again

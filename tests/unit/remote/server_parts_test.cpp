@@ -281,9 +281,12 @@ TEST(ServerOptions, SizesHaveUnits) {
 }
 
 TEST(ClientLimits, ByDefaultNobodyMayHaveAllMemory) {
-  EXPECT_EQ(default_memory(1600, 16), 1500U);
-  EXPECT_EQ(default_memory(1600, 2), 800U);
-  EXPECT_EQ(default_memory(1600, 1), UINT64_MAX);
+  constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
+  EXPECT_EQ(default_memory(160 * kGiB, 16), 150 * kGiB);
+  EXPECT_EQ(default_memory(16 * kGiB, 2), 8 * kGiB);
+  EXPECT_EQ(default_memory(16 * kGiB, 1000), 16 * kGiB - kGiB / 2) << "room for a context is left";
+  EXPECT_EQ(default_memory(1000, 16), 500U);
+  EXPECT_EQ(default_memory(16 * kGiB, 1), UINT64_MAX);
   EXPECT_EQ(default_memory(0, 16), UINT64_MAX) << "no device says what it has";
 }
 
