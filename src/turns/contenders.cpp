@@ -95,6 +95,7 @@ void credit_caps(const View& state, std::uint32_t slot, Ns time, Ns now, Toleran
   for (std::uint32_t each = 0; each < state.header.slots; ++each) {
     Participant& p = state.participants[each];
     if (p.cap == 0 || !exists(state, each) || (each != slot && !share_limits(p, user))) continue;
+    if (p.borrows != 0) continue;  // perhaps it was never charged
     const Ns earliest = std::min(p.paid_at, now - time_to_pay(tolerance.late, p.cap));
     p.paid_at = std::max(p.paid_at - time_to_pay(time, p.cap), earliest);
     if (p.paid_at - now < most_owed(p, tolerance)) p.throttled = 0;

@@ -60,7 +60,7 @@ struct Tolerance {
 // `slot` has had the device: it and its tenant's others owe for that, each by its own cap.
 void charge_caps(const View& state, std::uint32_t slot, Ns from, Ns until, Tolerance tolerance);
 
-// So much of what `slot` owes since it got the device is not owed after all.
+// So much of what `slot` owes since it got the device is not owed after all. Not of those that may borrow, who perhaps owe nothing.
 void credit_caps(const View& state, std::uint32_t slot, Ns time, Ns now, Tolerance tolerance);
 
 }  // namespace cleave::turns

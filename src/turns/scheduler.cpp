@@ -139,7 +139,9 @@ void Scheduler::charge(View state, std::uint32_t slot, Ns from, Ns until) const 
   const Contenders contenders(state, from, slot);
   const Load load = load_of(state, contenders, p.priority);
   p.virtual_time += static_cast<std::uint64_t>(virtual_of(time, contenders.weight(slot)));
-  p.used += static_cast<std::uint64_t>(time);
+  const Ns idle = std::min<Ns>(p.idle, time);
+  p.idle -= static_cast<std::uint32_t>(idle);
+  p.used += static_cast<std::uint64_t>(time - idle);
   p.stretch = std::min(p.stretch + time, kMaxSpread);
   p.request = std::max(p.request, std::min(p.stretch, quantum_));
   if (load.weight > 0) {
@@ -151,7 +153,8 @@ void Scheduler::charge(View state, std::uint32_t slot, Ns from, Ns until) const 
 
 void Scheduler::credit(View state, std::uint32_t slot, Ns idle, Ns now) const {
   Participant& p = state.participants[slot];
-  p.used -= std::min(p.used, static_cast<std::uint64_t>(std::max<Ns>(idle, 0)));
+  // The totals that others have read never fall.
+  p.idle = static_cast<std::uint32_t>(std::clamp<Ns>(p.idle + std::max<Ns>(idle, 0), 0, UINT32_MAX));
   credit_caps(state, slot, idle, now, {kBurst, kLate});
 }
 

@@ -60,7 +60,9 @@ struct Participant {
   std::uint16_t cap = 0;       // of the device's time, permille; 0: none
   std::uint8_t borrows = 0;    // 1: its cap holds only while others want the device
   std::uint8_t throttled = 0;  // 1: not before `paid_at`
-  std::array<std::uint8_t, 6> unused{};
+  std::array<std::uint8_t, 2> unused{};
+  std::uint32_t idle =
+      0;  // ns of `used`, at most, in which it did not use the device: taken off what it uses next
   std::array<char, kTenantBytes> tenant_name{};  // for reports; not always with a final NUL
 
   friend bool operator==(const Participant&, const Participant&) = default;

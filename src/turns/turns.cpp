@@ -16,7 +16,7 @@ namespace {
 constexpr Ns kSecond = 1'000'000'000;
 // A sign of life as often as that is enough.
 constexpr Ns kPulse = 1'000'000;
-// What has a cap is credited with no more than so much later: an end of its turn that comes too early costs more than a step.
+// No more than so much is credited late: a turn that a cap ends too early costs more than a step.
 constexpr Ns kMostUncredited = 200'000;
 
 std::uint64_t new_nonce() {
@@ -154,6 +154,7 @@ void Turns::leave_file() {
   watching_->store(false);
   file_->update([this](View state, Ns now) {
     mutex_.assert_held();
+    protocol_.credit(state, self_, idle_, now);
     protocol_.leave(state, self_, now, *file_);
   });
   give_up();
@@ -286,22 +287,24 @@ bool Turns::should_yield() noexcept {
 void Turns::credit(Ns idle) noexcept {
   const base::MutexLock lock(mutex_);
   idle_ += idle;
-  if (!file_ || !is_capped_ || idle_ < kMostUncredited) return;
-  file_->update([this](View state, Ns now) {
+  if (!file_ || idle_ < kMostUncredited) return;
+  const Ns all = std::exchange(idle_, 0);
+  file_->update([&](View state, Ns now) {
     mutex_.assert_held();
-    protocol_.credit(state, self_, std::exchange(idle_, 0), now);
+    protocol_.credit(state, self_, all, now);
   });
 }
 
 bool Turns::yield(const std::atomic<int>* interrupt) noexcept try {
   const base::MutexLock lock(mutex_);
   bool first = true;
+  const Ns idle = std::exchange(idle_, 0);
   return step_and_wait(
       [&](View state, Ns now) {
         mutex_.assert_held();
         // Once it has been given away, it is waited for.
         if (!std::exchange(first, false)) return protocol_.look(state, self_, now, *file_);
-        protocol_.credit(state, self_, std::exchange(idle_, 0), now);
+        protocol_.credit(state, self_, idle, now);
         return protocol_.pass(state, self_, now, *file_);
       },
       interrupt);
@@ -315,9 +318,10 @@ void Turns::end(Ns grace) noexcept {
 }
 
 void Turns::idle(Ns grace) {
+  const Ns unused = std::exchange(idle_, 0);
   file_->update([&](View state, Ns now) {
     mutex_.assert_held();
-    protocol_.credit(state, self_, std::exchange(idle_, 0), now);
+    protocol_.credit(state, self_, unused, now);
     static_cast<void>(protocol_.idle(state, self_, grace, now, *file_));
   });
 }

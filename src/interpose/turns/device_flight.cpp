@@ -76,6 +76,7 @@ launch::WaitResult DeviceTurn::make_room(base::Nanoseconds expected, const std::
     try {
   base::MutexLock lock(mutex_);
   const launch::WaitResult result = wait_for_room(lock, expected.count(), abort);
+  if (holds_) note_use();  // the driver is called now, and may execute the command in the call
   release_events();
   return result;
 } catch (...) {

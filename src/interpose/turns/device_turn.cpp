@@ -307,7 +307,8 @@ void DeviceTurn::settle(cl_command_queue queue) noexcept try {
 }
 
 void DeviceTurn::note_idle() {
-  idle_since_ = unused_since_ = now();
+  idle_since_ = now();
+  if (unused_since_ == 0) unused_since_ = idle_since_;
   if (grace_.grace() == 0) give_back();
 }
 
