@@ -91,10 +91,11 @@ cl_int CL_API_CALL get_platform_ids(cl_uint entries, cl_platform_id* platforms, 
   return CL_OUT_OF_HOST_MEMORY;
 }
 
-// The remote platform if it is the first one, also if there is no other. Else the loader chooses.
+// The remote platform if there is no other, or if the settings put it first. Else the loader chooses.
 cl_platform_id default_platform() try {
   const std::vector<cl_platform_id> all = all_platforms();
-  return !all.empty() && is_remote_platform(all[0]) ? all[0] : nullptr;
+  const bool is_chosen = all.size() == 1 || (!all.empty() && interpose::orders_platforms());
+  return is_chosen && is_remote_platform(all[0]) ? all[0] : nullptr;
 } catch (...) {
   return nullptr;
 }

@@ -82,6 +82,7 @@ void Queue::resume_watcher() {
 }
 
 void Queue::report_unawaited() {
+  observe_last();
   {
     const base::MutexLock lock(mutex_);
     report_all_ = !pending_.empty();

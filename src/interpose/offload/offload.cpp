@@ -236,7 +236,9 @@ void Offload::forget_queues() noexcept {
 void Offload::save() noexcept try {
   learn::RunLine run;
   {
-    const base::MutexLock lock(mutex_);
+    // A signal handler may call exit() in the middle of another call.
+    if (!mutex_.try_lock()) return;
+    const base::MutexLock lock(mutex_, std::adopt_lock);
     const auto used = devices_.find(meter_.device());
     if (used == devices_.end() || meter_.waited().count() <= 0) return;
     const std::optional<learn::Link>& link = used->second.link;

@@ -6,9 +6,14 @@
 
 namespace cleave::interpose {
 
-void order_platforms(std::vector<ListedPlatform>& platforms) {
+bool orders_platforms() {
   const Interposer* const p = current_interposer();
-  if (p == nullptr || p->settings().remote.prefer == base::Prefer::local) return;
+  return p != nullptr && p->settings().remote.prefer != base::Prefer::local;
+}
+
+void order_platforms(std::vector<ListedPlatform>& platforms) {
+  if (!orders_platforms()) return;
+  const Interposer* const p = current_interposer();
   if (p->offload != nullptr && !p->offload->prefers_remote(platforms)) return;
   std::stable_partition(platforms.begin(), platforms.end(), is_of_servers);
 }

@@ -14,6 +14,8 @@ namespace cleave::interpose {
 // Puts servers' platforms first if the settings, or what is predicted, say so; all others keep their order. May throw
 // std::bad_alloc.
 void order_platforms(std::vector<ListedPlatform>& platforms);
+// Whether it may change their order.
+[[nodiscard]] bool orders_platforms();
 
 // Whether the order of a servers' platform's devices may be another one than the driver's.
 bool orders_devices() noexcept;
