@@ -64,6 +64,15 @@ TEST_P(CappedAt, WhatItHoldsWithoutUsingDoesNotCount) {
               static_cast<double>(device.clients[slot].used), kMillisecond);
 }
 
+// Readers take a fall for a new process, and count all of it once more.
+TEST_P(CappedAt, TotalsNeverFall) {
+  const auto slot = add(GetParam(), false, {.slice = kMillisecond, .idle = kMillisecond / 2});
+  for (std::uint64_t before = 0; device.now < kSecond; before = device.participant(slot).used) {
+    device.run_for(kMillisecond);
+    ASSERT_GE(device.participant(slot).used, before);
+  }
+}
+
 TEST_P(CappedAt, ItHasItsCapBesideNeighboursOfLittleWeight) {
   const auto slot = add(GetParam());
   for (int i = 0; i < 3; ++i) device.add_job(10);
