@@ -51,9 +51,9 @@ struct NeighbourSources {
 // Which virtual machines of the host count, as the monitor tells them apart: all that run, or this one and the busy ones.
 enum class CountBy : std::uint8_t { running, busy };
 
-// Whether launches take turns with those of other processes (docs/turns.md): where they share a device that is not a
-// processor, or on all devices.
-enum class TurnMode : std::uint8_t { automatic, on, off };
+// Whether launches take turns with those of other processes (docs/turns.md): always, on all devices; only while somebody needs
+// that (turns/need.h); as suits the device.
+enum class TurnMode : std::uint8_t { automatic, on, needed, off };
 
 // Strict classes: one is served only while nobody of a higher one asks.
 enum class TurnPriority : std::uint8_t { high, normal, background };

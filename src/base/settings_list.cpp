@@ -133,8 +133,10 @@ bool parse_wait_mode(Settings& settings, std::string_view text) {
 }
 
 bool parse_turn_mode(Settings& settings, std::string_view text) {
-  constexpr Choice<TurnMode> kChoices[] = {
-      {"auto", TurnMode::automatic}, {"on", TurnMode::on}, {"off", TurnMode::off}};
+  constexpr Choice<TurnMode> kChoices[] = {{"auto", TurnMode::automatic},
+                                           {"on", TurnMode::on},
+                                           {"needed", TurnMode::needed},
+                                           {"off", TurnMode::off}};
   return parse_choice(text, kChoices, settings.turns.mode);
 }
 
@@ -363,7 +365,7 @@ const std::vector<Setting>& settings_list() {
       {"CLEAVE_BINARIES", "split.binaries", "unsplit", "unsplit or trust", parse_binaries},
       {"CLEAVE_LAUNCH", "launch.mode", "auto", "auto, sequential, queued or pipelined", parse_launch_mode},
       {"CLEAVE_WAIT", "wait.mode", "auto", "auto, native or sleeping", parse_wait_mode},
-      {"CLEAVE_TURNS", "turns.mode", "auto", "auto, on or off", parse_turn_mode},
+      {"CLEAVE_TURNS", "turns.mode", "auto", "auto, on, needed or off", parse_turn_mode},
       {"CLEAVE_WEIGHT", "turns.weight", "100", "a whole number from 1 to 10000",
        [](Settings& s, std::string_view text) {
          return parse_number(text, 1, kMaxTurnWeight, s.turns.weight);

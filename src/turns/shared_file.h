@@ -17,6 +17,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/verified_descriptor.h"
@@ -25,7 +26,7 @@
 namespace cleave::turns {
 
 inline constexpr std::uint32_t kFileMagic = 0x746c7663;  // "cvlt"
-inline constexpr std::uint32_t kFileVersion = 3;
+inline constexpr std::uint32_t kFileVersion = 4;
 
 // A copy of the state, with room for all.
 struct State {
@@ -82,7 +83,7 @@ class SharedFile final : public Liveness {
   // Waits until the number `value` of the slot's futex (or of the members') has changed, or the time has come. False if waiting
   // is not possible.
   [[nodiscard]] bool wait_for_wake(std::uint32_t slot, std::uint32_t value, Ns until) const;
-  [[nodiscard]] bool wait_for_members(std::uint32_t value) const;
+  [[nodiscard]] bool wait_for_members(std::uint32_t value, std::optional<Ns> until) const;
 
   [[nodiscard]] const std::string& problem() const { return problem_; }
 

@@ -60,14 +60,17 @@ struct Participant {
   std::uint16_t cap = 0;       // of the device's time, permille; 0: none
   std::uint8_t borrows = 0;    // 1: its cap holds only while others want the device
   std::uint8_t throttled = 0;  // 1: not before `paid_at`
-  std::array<std::uint8_t, 2> unused{};
+  std::uint8_t needs = 0;      // 1: it needs turns, whatever it does (need.h)
+  std::uint8_t unused = 0;
   std::uint32_t idle =
       0;  // ns of `used`, at most, in which it did not use the device: taken off what it uses next
+  Ns needs_until = 0;  // it needs turns until then, for what it does
+  Ns long_until = 0;   // it makes long launches until then, which need turns among themselves
   std::array<char, kTenantBytes> tenant_name{};  // for reports; not always with a final NUL
 
   friend bool operator==(const Participant&, const Participant&) = default;
 };
-static_assert(sizeof(Participant) == 240);
+static_assert(sizeof(Participant) == 256);
 
 // What the processes of a tenant that have left, or ended, have had. Those without a tenant are one, with the id 0.
 struct TenantTotals {
@@ -90,7 +93,7 @@ struct Header {
   std::uint32_t magic = 0;
   std::uint32_t version = 0;
   std::uint32_t lock = 0;     // which of the file's lock bytes is in use
-  std::uint32_t members = 0;  // a futex: changes when somebody joins or leaves
+  std::uint32_t members = 0;  // a futex: changes when somebody joins, leaves or begins to need turns
   std::uint32_t slots = 0;    // entries from here on are free
   std::uint32_t holder = kNobody;
   std::uint32_t guard = kNobody;  // who asks and watches the holder
@@ -120,6 +123,9 @@ struct View {
 // The longest time and the largest virtual distance that are believed. Sums over all participants of a distance times a
 // weight do not overflow.
 inline constexpr std::int64_t kMaxSpread = std::int64_t{1} << 42;
+
+// No need of turns that has to be shown lasts longer (need.h).
+inline constexpr Ns kLongestNeed = 10'000'000'000;
 
 // Nobody waits longer than that for its cap: what it owes beyond is forgiven.
 inline constexpr Ns kLongestPause = 60'000'000'000;

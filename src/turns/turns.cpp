@@ -27,22 +27,6 @@ std::uint64_t new_nonce() {
   return std::max<std::uint64_t>(nonce, 1);
 }
 
-bool has_company(const State& state) {
-  const auto end = state.participants.begin() + state.header.slots;
-  return std::count_if(state.participants.begin(), end, [](const Participant& p) { return p.nonce != 0; }) >
-         1;
-}
-
-// The thread that follows who joins and leaves. It reads the futex first: whoever changes entries changes that one last.
-void follow_members(const SharedFile& file, std::atomic<bool>& contended, const std::atomic<bool>& watching) {
-  State state;
-  while (watching && file.read(state)) {
-    contended = has_company(state);
-    if (!file.wait_for_members(state.header.members)) break;
-  }
-  if (watching) contended = false;
-}
-
 // For who holds the device.
 Haste haste_of_others_than(std::uint32_t self, const View& state, Ns quantum, Ns now) {
   if (self >= state.participants.size()) return Haste::none;
@@ -70,11 +54,34 @@ bool has_others_that_ask(State& state, std::uint32_t self) {
 
 }  // namespace
 
+void Turns::Company::follow(State& state, Ns now) {
+  const auto end = state.participants.begin() + state.header.slots;
+  const bool are_several =
+      std::count_if(state.participants.begin(), end, [](const Participant& p) { return p.nonce != 0; }) > 1;
+  exists = are_several;
+  needs_turns = are_several && needed_until(state.view()).includes(now);
+}
+
+// The thread that follows who joins and leaves, and who needs turns. It reads the futex first: whoever changes entries changes
+// that one last.
+void Turns::follow_members(const SharedFile& file, Company& company, const std::atomic<bool>& watching) {
+  State state;
+  while (watching && file.read(state)) {
+    const Ns now = monotonic_now();
+    company.follow(state, now);
+    const NeededUntil needed = needed_until(state.view());
+    const bool lapses = !needed.always && needed.until > now;
+    if (!file.wait_for_members(state.header.members, lapses ? std::optional(needed.until) : std::nullopt))
+      break;
+  }
+  if (watching) company.forget();
+}
+
 Turns::Turns(base::ForkLocks& forks, Options options)
     : options_(std::move(options)),
       scheduler_(std::max(options_.quantum, Scheduler::kMinRequest)),
       protocol_(scheduler_, options_.timing),
-      contended_(std::make_shared<std::atomic<bool>>(false)),
+      company_(std::make_shared<Company>()),
       weight_(std::clamp(options_.weight, 1U, kMaxWeight)),
       cap_(both_of(options_.cap, options_.borrows)),
       is_capped_(options_.cap != 0 && !options_.borrows) {
@@ -86,7 +93,8 @@ void Turns::reset_in_child() noexcept {
   // The watching thread's share of it is lost with the thread.
   file_.reset();
   watching_.reset();
-  contended_->store(false);
+  company_->forget();
+  for (auto& until : needs_until_) until = 0;
   leaving_ = false;
   users_ = 0;
   self_ = {};
@@ -116,13 +124,15 @@ bool Turns::join(std::string& problem) {
   set_tenant(newcomer, options_.tenant);
   newcomer.priority = static_cast<std::uint8_t>(options_.priority);
   newcomer.pid = static_cast<std::uint32_t>(getpid());
+  newcomer.needs = always_needs() ? 1 : 0;
+  for (auto& until : needs_until_) until = 0;
   const bool joined = file->update([&, self = self_](View state, Ns now) {
     protocol_.reap(state, self, now, *file);
     protocol_.join(state, self, newcomer, now, *file);
     if (!options_.device.empty()) set_device_name(state.header, options_.device);
   });
   if (!joined) return problem = file->problem(), false;
-  if (State state; file->read(state)) contended_->store(has_company(state));
+  if (State state; file->read(state)) company_->follow(state, monotonic_now());
   watch(file);
   file_ = std::move(file);
   return true;
@@ -132,8 +142,8 @@ void Turns::watch(const std::shared_ptr<SharedFile>& file) {
   mutex_.assert_held();
   watching_ = std::make_shared<std::atomic<bool>>(true);
   const base::ScopedSignalBlock blocked;
-  std::thread([file, contended = contended_, watching = watching_] {
-    follow_members(*file, *contended, *watching);
+  std::thread([file, company = company_, watching = watching_] {
+    follow_members(*file, *company, *watching);
   }).detach();
 }
 
@@ -162,7 +172,7 @@ void Turns::leave_file() {
 
 // The file is closed when the last thread that waits on it has noticed.
 void Turns::give_up() {
-  contended_->store(false);
+  company_->forget();
   if (watching_) watching_->store(false);
   if (file_) file_->release_slot();
   file_.reset();
@@ -229,6 +239,7 @@ void Turns::set_weight(std::uint32_t weight) noexcept {
   file_->update([&](View state, Ns now) {
     mutex_.assert_held();
     protocol_.weigh(state, self_, weight, now);
+    show_settings(state);
   });
 }
 
@@ -242,7 +253,33 @@ void Turns::set_cap(std::uint16_t cap, bool borrows) noexcept {
   file_->update([&](View state, Ns now) {
     mutex_.assert_held();
     protocol_.limit(state, self_, cap, borrows, now);
+    show_settings(state);
   });
+}
+
+// A process that has needed turns for its settings goes on to: what they were counts for a while.
+void Turns::show_settings(View state) const {
+  if (!exists(state, self_.slot) || state.participants[self_.slot].nonce != self_.nonce) return;
+  Participant& mine = state.participants[self_.slot];
+  if (mine.needs != 0 || !always_needs()) return;
+  mine.needs = 1;
+  ++state.header.members;
+}
+
+void Turns::need(Need need) noexcept {
+  if (need == Need::none) return;
+  std::atomic<Ns>& told = needs_until_[static_cast<std::size_t>(need)];
+  const Ns lasts = duration_of(need);
+  if (told.load(std::memory_order_relaxed) - monotonic_now() > lasts / 2) return;
+  const base::MutexLock lock(mutex_);
+  if (!file_) return;
+  file_->update([&](View state, Ns now) {
+    mutex_.assert_held();
+    if (!exists(state, self_.slot) || state.participants[self_.slot].nonce != self_.nonce) return;
+    if (renew(state, self_.slot, need, now)) ++state.header.members;
+    told = now + lasts;
+  });
+  if (State state; file_->read(state)) company_->follow(state, monotonic_now());
 }
 
 WaitCauses Turns::wait_causes() {

@@ -14,11 +14,13 @@
 // Where turns are not possible (any more), begin() and yield() return false and the caller goes on without them; they never
 // wait for a file that cannot be used.
 //
-// One thread is started by enter(). It sleeps until somebody joins or leaves, blocks all signals, and ends after leave().
+// One thread is started by enter(). It sleeps until somebody joins or leaves, or turns begin or cease to be needed, blocks all
+// signals, and ends after leave().
 //
 // Thread-safe. Nothing throws but the constructor and snapshot(), for want of memory.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -27,6 +29,7 @@
 
 #include "base/fork_locks.h"
 #include "base/mutex.h"
+#include "turns/need.h"
 #include "turns/report.h"
 #include "turns/scheduler.h"
 #include "turns/shared_file.h"
@@ -44,9 +47,10 @@ struct Options {
   std::string device{};  // its name, for reports
   std::uint32_t weight = kDefaultWeight;
   Priority priority = Priority::normal;
-  std::string tenant{};   // empty: none
-  std::uint16_t cap = 0;  // of the device's time, permille; 0: none
-  bool borrows = false;   // more than that while nobody else wants the device
+  std::string tenant{};         // empty: none
+  std::uint16_t cap = 0;        // of the device's time, permille; 0: none
+  bool borrows = false;         // more than that while nobody else wants the device
+  bool only_if_needed = false;  // turns are taken only while somebody needs them (need.h)
   Ns quantum = Scheduler::kDefaultQuantum;
   Timing timing;
 };
@@ -72,10 +76,18 @@ class Turns {
     const base::MutexLock lock(mutex_);
     return file_ != nullptr;
   }
-  // Whether the device has to be asked for: another process has joined, or this one's cap holds also while it is alone.
+  // Whether the device has to be asked for: another process has joined and somebody needs turns, or this one's cap holds also
+  // while it is alone.
   [[nodiscard]] bool contended() const noexcept {
-    return contended_->load(std::memory_order_relaxed) || is_capped_.load(std::memory_order_relaxed);
+    return company_->needs_turns.load(std::memory_order_relaxed) ||
+           is_capped_.load(std::memory_order_relaxed);
   }
+  // Whether needs are to be shown by need(): another process has joined.
+  [[nodiscard]] bool has_company() const noexcept { return company_->exists.load(std::memory_order_relaxed); }
+
+  // This process needs turns for what it does, from now on and for a time; to be called again while it does. Cheap if that
+  // time has just begun.
+  void need(Need need) noexcept;
 
   // From now on; until then the weight of the options counts. Also while other threads wait in begin(). Cheap if it is the same.
   void set_weight(std::uint32_t weight) noexcept;
@@ -114,17 +126,31 @@ class Turns {
   void reset_in_child() noexcept CLEAVE_REQUIRES(mutex_);
   bool join(std::string& problem) CLEAVE_REQUIRES(mutex_);
   void idle(Ns grace) CLEAVE_REQUIRES(mutex_);
+  void show_settings(View state) const CLEAVE_REQUIRES(mutex_);
   void leave_file() CLEAVE_REQUIRES(mutex_);
   void give_up() CLEAVE_REQUIRES(mutex_);
   void watch(const std::shared_ptr<SharedFile>& file);
   // Makes `step` and, while it says so, waits. Joins again where the entry is gone.
+  [[nodiscard]] bool always_needs() const {
+    return !options_.only_if_needed || weight_ != kDefaultWeight || cap_ != 0 ||
+           options_.priority != Priority::normal || !options_.tenant.empty();
+  }
   template <typename Step>
   bool step_and_wait(Step step, const std::atomic<int>* interrupt = nullptr) CLEAVE_REQUIRES(mutex_);
 
   const Options options_;
   const Scheduler scheduler_;
   const Protocol protocol_;
-  const std::shared_ptr<std::atomic<bool>> contended_;
+  // Of the others, as the watching thread sees them.
+  struct Company {
+    std::atomic<bool> exists{false};
+    std::atomic<bool> needs_turns{false};  // and exists
+    void follow(State& state, Ns now);
+    void forget() { exists = needs_turns = false; }
+  };
+  static void follow_members(const SharedFile& file, Company& company, const std::atomic<bool>& watching);
+
+  const std::shared_ptr<Company> company_;
   std::atomic<Haste> haste_{Haste::none};
   std::atomic<std::uint32_t> weight_;
   std::atomic<std::uint32_t> cap_;  // permille, shifted; the lowest bit: borrows
@@ -138,6 +164,7 @@ class Turns {
   std::shared_ptr<std::atomic<bool>> watching_ CLEAVE_GUARDED_BY(mutex_);
   Self self_ CLEAVE_GUARDED_BY(mutex_);
   Ns idle_ CLEAVE_GUARDED_BY(mutex_) = 0;         // that has not been credited yet
+  std::array<std::atomic<Ns>, 4> needs_until_{};  // of each Need: as last told to the others
   unsigned users_ CLEAVE_GUARDED_BY(mutex_) = 0;  // threads between begin() and end()
   Ns reaped_at_ CLEAVE_GUARDED_BY(mutex_) = 0;
   std::string problem_ CLEAVE_GUARDED_BY(mutex_);

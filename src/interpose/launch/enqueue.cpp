@@ -63,6 +63,31 @@ std::optional<TurnExemption> exemption(const Interposer& p, const QueueRecord& q
   return std::nullopt;
 }
 
+// A launch that takes as long and can be cut into slices as short needs turns, if others make such launches, too: the driver's
+// time slices, 2 ms long, are shorter than it is.
+constexpr base::Nanoseconds kLongLaunch{4'000'000};
+constexpr base::Nanoseconds kFineSlice{1'000'000};
+
+// Cutting decides about the local size, so it is tried on a copy.
+bool can_be_cut_finely(Interposer& p, const Call& call, const KernelRecord& kernel,
+                       base::Nanoseconds duration) {
+  PlannedLaunch trial(p, call, kernel);
+  const PolicyDecision decision = p.turn_slices->decide(trial);
+  return !decision.unsplit_reason &&
+         duration <= kFineSlice * static_cast<base::Nanoseconds::rep>(decision.slices);
+}
+
+// Why this launch needs turns, as far as is known.
+turns::Need need_of(Interposer& p, const Call& call, const KernelRecord& kernel, const QueueRecord& queue,
+                    const plan::NDRange& range) {
+  const CostKeys keys = cost_keys(p.settings().launch, kernel, queue, range);
+  if (keys.launch == 0 || kernel.facts.communicates) return turns::Need::none;
+  const base::Nanoseconds duration = p.turns.duration(keys, plan::items(range.global)).duration;
+  if (duration.count() <= 0) return turns::Need::unknown;
+  const bool is_long = duration >= kLongLaunch && can_be_cut_finely(p, call, kernel, duration);
+  return is_long ? turns::Need::long_launches : turns::Need::none;
+}
+
 // Before so many launches have been measured, the end of a slice is looked for often, so that an estimate that is too long
 // does not confirm itself.
 constexpr std::uint64_t kCertain = 4;
@@ -80,6 +105,10 @@ std::optional<cl_int> enqueue_in_turn(Interposer& p, const Call& call, const Ker
   if (exempt()) return std::nullopt;
   DeviceTurn* const turn = p.turns.of(queue->device);
   if (turn == nullptr) return std::nullopt;
+  if (turn->only_if_needed() && !turn->is_needed(need_of(p, call, kernel, *queue, launch.range()))) {
+    p.turns.count_exempt(queue->device, TurnExemption::unneeded);
+    return std::nullopt;
+  }
   TurnUse use(*turn, weight_of(*queue));
   // It may have been waited for long.
   if (!use.holds() || exempt()) return std::nullopt;

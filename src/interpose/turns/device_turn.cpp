@@ -36,6 +36,9 @@ constexpr Ns kWhileFed = 10'000'000;
 constexpr Ns kWhileIdle = 100'000;
 constexpr Ns kLimitsFollowed = 250'000'000;
 
+// How long launches are made without turns before they are measured again in turns, which takes duration_of(Need::unknown).
+constexpr Ns kMeasuredAgain = 30'000'000'000;
+
 // A command without an event counts as ended when it has taken so much longer than expected. The first one of a turn takes
 // longer, since the device changes from one process to the other.
 constexpr int kTimesGuessed = 2;
@@ -53,6 +56,7 @@ DeviceTurn::DeviceTurn(const Table& next, base::Clock& clock, learn::CostTable& 
       turns_(forks_, options),
       outsiders_(std::move(address)),
       file_(turns::SharedFile::name_for(options.identity)),
+      only_if_needed_(options.only_if_needed),
       log_(trace, std::move(name), file_) {
   unreleased_.reserve(64);
   forks_.add<&DeviceTurn::reset_in_child>(base::ForkOrder::device_turn, mutex_, *this);
@@ -86,10 +90,12 @@ void DeviceTurn::reset_in_child() noexcept {
   inside_ = 0;
   important_ = 0;
   quartered_ = false;
-  last_end_ = idle_since_ = unused_since_ = 0;
+  last_end_ = idle_since_ = unused_since_ = measured_at_ = 0;
   stalls_ = 0;
   stalled_at_ = 0;
   gave_up_ = false;
+  work_need_ = {};
+  waited_at_ = 0;
   problem_.clear();
   outsiders_.reset_in_child();
   log_.reset();
@@ -294,7 +300,25 @@ void DeviceTurn::give_back() {
   log_.gave_away(clock_.now(), "nothing to do");
 }
 
+// What is known of launches gets out of date while they are not measured.
+bool DeviceTurn::is_needed(turns::Need need) noexcept {
+  if (!only_if_needed_ || !turns_.has_company()) return true;
+  const Ns at = now();
+  bool waits = false;
+  {
+    const base::MutexLock lock(mutex_);
+    const Ns waited = waited_at_.exchange(0, std::memory_order_relaxed);
+    waits = work_need_.launched(waited != 0 ? std::optional(waited) : std::nullopt, at);
+    if (turns_.contended() || measured_at_ == 0) measured_at_ = at;
+    if (need == turns::Need::none && at - measured_at_ > kMeasuredAgain) need = turns::Need::unknown;
+  }
+  turns_.need(need);
+  if (waits) turns_.need(turns::Need::waits);
+  return turns_.contended() || outsiders_.found();
+}
+
 void DeviceTurn::settle(cl_command_queue queue) noexcept try {
+  if (only_if_needed_ && turns_.has_company()) waited_at_.store(now(), std::memory_order_relaxed);
   if (!holds_.load(std::memory_order_relaxed)) return;
   const base::ScopedCancelDisable uncancelled;
   const base::MutexLock lock(mutex_);

@@ -40,6 +40,7 @@
 #include "limits/live_limits.h"
 #include "observe/summary.h"
 #include "turns/grace.h"
+#include "turns/need.h"
 #include "turns/turns.h"
 
 namespace cleave::interpose {
@@ -78,18 +79,22 @@ class DeviceTurn {
   DeviceTurn& operator=(const DeviceTurn&) = delete;
   ~DeviceTurn();
 
-  // Whether launches have to ask for turns, since other processes share the device; three relaxed loads. True also until
+  // Whether launches have to ask is_needed(), since other processes share the device; some relaxed loads. True also until
   // enter().
   [[nodiscard]] bool contended() const noexcept {
     const Part part = part_.load(std::memory_order_relaxed);
-    return part == Part::none_yet || (part == Part::joined && (turns_.contended() || outsiders_.found()) &&
-                                      !gave_up_.load(std::memory_order_relaxed));
+    return part == Part::none_yet ||
+           (part == Part::joined && (turns_.has_company() || turns_.contended() || outsiders_.found()) &&
+            !gave_up_.load(std::memory_order_relaxed));
   }
 
-  // Whether it shares the device in turns now.
+  // Whether it shares the device now.
   [[nodiscard]] bool takes_part() const noexcept {
     return part_.load(std::memory_order_relaxed) == Part::joined && contended();
   }
+
+  // Whether a launch that is made now has to be made in a turn. `need`: what is known of the launch itself. To be asked for each.
+  [[nodiscard]] bool is_needed(turns::Need need) noexcept;
   // About processes that do not take turns, and suffer from slices that are queued.
   [[nodiscard]] OutsiderWatch& outsiders() { return outsiders_; }
   // Without what is guarded by the lock if another thread has that, or this one, in a signal handler.
@@ -105,6 +110,8 @@ class DeviceTurn {
   void follow_limits() noexcept;
   // Gives the device away and leaves for good.
   void leave() noexcept;
+  // Whether turns are taken only while somebody needs them.
+  [[nodiscard]] bool only_if_needed() const noexcept { return only_if_needed_; }
 
   // A wait of the program has ended: for everything on `queue`, or, if that is null, for something.
   void settle(cl_command_queue queue) noexcept;
@@ -196,6 +203,7 @@ class DeviceTurn {
   turns::Turns turns_;
   OutsiderWatch outsiders_;
   const std::string file_;
+  const bool only_if_needed_;
   TurnLog log_;
   std::atomic<Part> part_{Part::none_yet};
   std::atomic<bool> gave_up_{false};      // too many commands did not end in time
@@ -203,6 +211,8 @@ class DeviceTurn {
   std::atomic<std::uint64_t> number_{0};  // of turns
   std::atomic<bool> holds_{false};        // changed with the lock, read without it by settle()
   std::atomic<bool> ran_dry_{false};
+  std::atomic<turns::Ns> waited_at_{
+      0};  // when the program's latest wait ended; 0: none since the latest launch
 
   base::Mutex mutex_;
   base::CondVar changed_;  // `changing_` is over
@@ -224,7 +234,9 @@ class DeviceTurn {
   turns::Ns idle_since_ CLEAVE_GUARDED_BY(mutex_) = 0;    // 0: not idle
   turns::Ns unused_since_ CLEAVE_GUARDED_BY(mutex_) = 0;  // held with nothing on it; 0: there is something
   turns::Grace grace_ CLEAVE_GUARDED_BY(mutex_);
-  std::string problem_ CLEAVE_GUARDED_BY(mutex_);  // why there are no turns
+  turns::WorkNeed work_need_ CLEAVE_GUARDED_BY(mutex_);
+  turns::Ns measured_at_ CLEAVE_GUARDED_BY(mutex_) = 0;  // when launches were in turns last, and so measured
+  std::string problem_ CLEAVE_GUARDED_BY(mutex_);        // why there are no turns
   std::unique_ptr<std::thread> keeper_ CLEAVE_GUARDED_BY(mutex_);
   turns::Ns keeper_looks_at_ CLEAVE_GUARDED_BY(mutex_) = 0;
 };

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "interpose/drivers/device_queries.h"
 #include "interpose/drivers/quirks.h"
+#include "plan/device.h"
 
 namespace cleave::interpose {
 namespace {
@@ -27,6 +28,14 @@ bool is_processor(const Table& next, cl_device_id device) {
   cl_device_type type = 0;
   return next.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, nullptr) != CL_SUCCESS ||
          (type & CL_DEVICE_TYPE_CPU) != 0;
+}
+
+// Whether the driver shares the device out among processes in short time slices of its own, as was measured of NVIDIA's.
+bool has_time_slices(const Table& next, cl_device_id device) {
+  cl_uint vendor = 0;
+  return !is_processor(next, device) &&
+         next.clGetDeviceInfo(device, CL_DEVICE_VENDOR_ID, sizeof vendor, &vendor, nullptr) == CL_SUCCESS &&
+         vendor == plan::kNvidia;
 }
 
 std::string name_of(const Table& next, cl_device_id device) {
@@ -88,6 +97,9 @@ TurnDevices::Candidate TurnDevices::candidate(cl_device_id device) const {
   made.options.device = name_of(next_, device);
   made.options.tenant = live_.tenant();
   made.options.priority = priority_of(settings_.turns.priority);
+  made.options.only_if_needed =
+      settings_.turns.mode == base::TurnMode::needed ||
+      (settings_.turns.mode == base::TurnMode::automatic && has_time_slices(next_, device));
   return made;
 }
 

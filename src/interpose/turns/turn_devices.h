@@ -29,8 +29,9 @@ enum class TurnExemption : std::uint8_t {
   user_event,  // one is pending, on which it may depend
   queue,       // pacing had to be given up on its queue
   callback,    // it is made in a callback of the program
+  unneeded,    // nobody needs turns (turns/need.h)
 };
-inline constexpr std::array<const char*, 3> kTurnExemptions = {"user_event", "queue", "callback"};
+inline constexpr std::array<const char*, 4> kTurnExemptions = {"user_event", "queue", "callback", "unneeded"};
 
 // What the file of a device's participants is named after: the same in every process.
 std::string turn_identity(const Table& next, cl_device_id device);

@@ -1,0 +1,121 @@
+// Launches while another process shares the device and nobody may need turns.
+
+#include <chrono>
+
+#include "tests/kit/eventually.h"
+#include "tests/sim/interposer/turns_setup.h"
+
+namespace cleave {
+namespace {
+
+using namespace std::chrono_literals;
+
+class TurnNeedTest : public testing::Test, public TurnsFolder, public InterposerFixture {
+ protected:
+  TurnNeedTest()
+      : InterposerFixture(in_turns(folder.path(), base::TurnMode::needed)),
+        other(forks, kit::with(beside(folder.path(), driver), &turns::Options::only_if_needed, true)) {
+    std::string problem;
+    EXPECT_TRUE(other.enter(problem)) << problem;
+  }
+
+  // 4 ms and more of work, which can be cut.
+  void make_long() {
+    driver.cost("add", [](const sim::Launch& launch) {
+      return base::Nanoseconds(2'000) * static_cast<int>(launch.global[0]);
+    });
+  }
+
+  // As a program that enqueues several and waits once.
+  void launch_some(cl_kernel kernel) {
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(launch(kernel), CL_SUCCESS);
+    EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
+    launches_ += 4;
+  }
+  // As one that waits for each.
+  void launch_and_wait(cl_kernel kernel) {
+    EXPECT_EQ(launch(kernel), CL_SUCCESS);
+    EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
+    ++launches_;
+  }
+
+  static std::uint64_t in_turns_so_far() {
+    return interpose::interposer().turns.report().devices.at(0).launches;
+  }
+  static std::uint64_t unneeded() {
+    return interpose::interposer()
+        .turns.report()
+        .exempt.at(static_cast<std::size_t>(interpose::TurnExemption::unneeded))
+        .second;
+  }
+  // Whether launches are made without turns, once what is not known yet has been measured.
+  bool ends_without_turns(cl_kernel kernel) {
+    return kit::eventually([&] {
+      const std::uint64_t before = in_turns_so_far();
+      launch_some(kernel);
+      return in_turns_so_far() == before;
+    });
+  }
+
+  base::ForkLocks forks;
+  turns::Turns other;
+  const cl_kernel kernel = make_kernel();
+  int launches_ = 0;
+};
+
+TEST_F(TurnNeedTest, WhatIsNotKnownIsMeasuredInATurn) {
+  launch_some(kernel);
+  EXPECT_GE(in_turns_so_far(), 1U);
+  EXPECT_TRUE(ends_without_turns(kernel));
+  EXPECT_GE(unneeded(), 4U);
+  driver.forget();
+  launch_some(kernel);
+  EXPECT_EQ(driver.launches().size(), 4 * 20U) << "cut for the VMs, and at once";
+  expect_each_item_ran(launches_);
+}
+
+TEST_F(TurnNeedTest, AProgramThatWaitsForEachKernelTakesTurnsAgain) {
+  EXPECT_TRUE(ends_without_turns(kernel));
+  const std::uint64_t before = in_turns_so_far();
+  for (unsigned i = 0; i < 2 * turns::WorkNeed::kLinks; ++i) launch_and_wait(kernel);
+  EXPECT_GT(in_turns_so_far(), before);
+  EXPECT_TRUE(kit::eventually([&] {
+    launch_and_wait(kernel);
+    return other.contended();
+  })) << "and so do the others";
+  expect_each_item_ran(launches_);
+}
+
+TEST_F(TurnNeedTest, LongLaunchesTakeTurnsOnceSomebodyElseMakesSome) {
+  make_long();
+  EXPECT_TRUE(ends_without_turns(kernel)) << "beside one that makes none";
+  EXPECT_TRUE(kit::eventually([&] {
+    const std::uint64_t before = in_turns_so_far();
+    other.need(turns::Need::long_launches);
+    launch_some(kernel);
+    return in_turns_so_far() > before;
+  }));
+  expect_each_item_ran(launches_);
+}
+
+TEST_F(TurnNeedTest, ShortLaunchesDoNotCountAsLong) {
+  EXPECT_TRUE(ends_without_turns(kernel));
+  other.need(turns::Need::long_launches);
+  const std::uint64_t before = in_turns_so_far();
+  launch_some(kernel);
+  EXPECT_EQ(in_turns_so_far(), before);
+}
+
+TEST_F(TurnNeedTest, SomebodyElsesNeedIsReasonEnough) {
+  EXPECT_TRUE(ends_without_turns(kernel));
+  other.set_weight(300);
+  EXPECT_TRUE(kit::eventually([&] {
+    const std::uint64_t before = in_turns_so_far();
+    launch_some(kernel);
+    return in_turns_so_far() > before;
+  }));
+  expect_each_item_ran(launches_);
+}
+
+}  // namespace
+}  // namespace cleave
