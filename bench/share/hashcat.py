@@ -1,6 +1,7 @@
 """hashcat: passwords for SHA-512 hashes, by trying all words of twelve letters. Work is counted in tried words.
 
-Among the hashes are those of words further and further on, so whatever it has gone past it must have found.
+Among the hashes are those of words further and further on. It tries the first letters of a word in the device's inner loop and the
+others in batches of thousands; of batches that are complete, it must have found all words.
 """
 
 import contextlib
@@ -21,7 +22,6 @@ import role
 LENGTH = 12
 FIRST, FURTHER = 1e6, 1.25  # the words that are to be found: tried words before the first one, and from one to the next as a factor
 LAST = 1e14
-BEHIND = 0.7  # of the way: what must have been found, since the device works on several parts at a time
 WORD = 1e6  # tried words in a unit
 LIMIT = 200  # seconds
 
@@ -51,6 +51,11 @@ class Hashcat:
     def __init__(self, given, folder):
         cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME", tempfile.gettempdir()))
         program = own_copy(folder, cache / "cleave-bench-hashcat")
+        mask = ["-a", "3", "--markov-disable", "?l" * LENGTH]
+        asked = subprocess.run([program, "-m", "1700", "--keyspace", *mask], capture_output=True, text=True)
+        if asked.returncode != 0:
+            raise role.Unavailable("hashcat: " + (asked.stdout + asked.stderr).strip()[-300:])
+        self.inner = len(string.ascii_lowercase) ** LENGTH // int(asked.stdout.split()[-1])  # words for each one of its batches
         self.files = tempfile.TemporaryDirectory(prefix="cleave-bench-")
         hashes, self.found = (pathlib.Path(self.files.name, name) for name in ("hashes", "found"))
         self.words, index = {}, FIRST
@@ -61,12 +66,13 @@ class Hashcat:
         hashes.write_text("\n".join(digests) + "\n")
         self.found.touch()
         options = ["--status", "--status-json", "--status-timer", "1", "--potfile-disable", "--restore-disable", "--logfile-disable",
-                   "--markov-disable", "--hwmon-disable", "--backend-ignore-cuda", "--backend-ignore-hip", "--force", "-D", "1,2",
+                   "--hwmon-disable", "--backend-ignore-cuda", "--backend-ignore-hip", "--force", "-D", "1,2",
                    "--session", f"cleave-bench-{os.getpid()}", "--outfile-format", "2", "-o", self.found]
-        self.process = subprocess.Popen([program, "-m", "1700", "-a", "3", *options, hashes, "?l" * LENGTH], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen([program, "-m", "1700", *options, hashes, *mask], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1)
         self.changed = threading.Condition()
         self.states, self.said, self.ended = [], [], False  # (time, tried words, paused)
+        self.complete = 0  # of its batches, in words without their first letters
         threading.Thread(target=self.follow, daemon=True).start()
         self.press("", lambda: self.states)
         self.pause()
@@ -79,6 +85,7 @@ class Hashcat:
                 if '"progress"' in line:
                     state = json.loads(line[line.index("{"):])
                     self.states.append((time.monotonic(), state["progress"][0], state["status"] == 4))
+                    self.complete = state["restore_point"]
                 else:
                     self.said.append(line)
                 self.changed.notify_all()
@@ -105,10 +112,9 @@ class Hashcat:
             time.sleep(0.1)
 
     def missing(self):
-        """How many of the words that it has gone past it has not found."""
+        """How many of the words in complete batches it has not found. What is found is written before a batch is complete."""
         found = self.found.read_text().split()
-        past = BEHIND * self.states[-1][1]
-        return sum(each not in found for each, index in self.words.items() if index < past)
+        return sum(each not in found for each, index in self.words.items() if index // self.inner < self.complete)
 
     def result(self):
         return {"values": []}  # the words are checked here
