@@ -158,6 +158,7 @@ class Bench:
         self.jobs = (1, 2) if given.quick else (1, 2, 4, 8)
         self.weights = ((3, 1),) if given.quick else ((3, 1), (4, 3, 2, 1))
         found = self.calibrate()
+        self.on_processor = found["on_processor"]
         self.steps = dict(zip(("long", "kernel", "small"), map(round, found["steps"])))
         self.results.machine |= {
             "seconds": f"{self.seconds:g}", "rounds": str(self.rounds),
@@ -174,11 +175,11 @@ class Bench:
         return found
 
     def settings(self, way, **more):
-        """Of a process. All of the suite share one registry, which nobody else uses."""
+        """Of a process. All of the suite share one registry, which nobody else uses. On a processor turns are off by default."""
         if way == NATIVE:
             return {}
-        turns = {"LD_PRELOAD": str(programs.library()), "CLEAVE_TURNS": "on", "CLEAVE_REGISTRY": f"{self.folder}/registry",
-                 "CLEAVE_CACHE": f"{self.folder}/cache"}
+        turns = {"LD_PRELOAD": str(programs.library()), "CLEAVE_REGISTRY": f"{self.folder}/registry",
+                 "CLEAVE_CACHE": f"{self.folder}/cache"} | ({"CLEAVE_TURNS": "on"} if self.on_processor else {})
         return turns | ({"CLEAVE_PRIORITY": "high"} if way == HIGH else {}) | more
 
     def job(self, way, parts=1, **more):
@@ -276,7 +277,7 @@ def measure_weights(bench):
 def measure_alone(bench):
     """What turns cost where nobody shares the device."""
     off = bench.settings(TURNS, CLEAVE_TURNS="off")
-    ways = {NATIVE: {}, "CLEAVE_TURNS=off": off, "CLEAVE_TURNS=on": bench.settings(TURNS)}
+    ways = {NATIVE: {}, "CLEAVE_TURNS=off": off, "CLEAVE_TURNS=on": bench.settings(TURNS, CLEAVE_TURNS="on")}
     found = bench.in_turn({way: [Sharer(("launches",), settings)] for way, settings in ways.items()})
     for measured, what in (("enqueues", "a launch"), ("finished", "a launch and its finish")):
         times = {way: [median(one.outputs[0][measured]) for one in outcomes] for way, outcomes in found.items()}

@@ -28,16 +28,18 @@ NeededUntil needed_until(const View& state) {
   return needed;
 }
 
-bool WorkNeed::launched(std::optional<Ns> waited, Ns now) {
+bool WorkNeed::launched(Ns expected, std::optional<Ns> waited, Ns now) {
   if (now - period_ > kPeriod) {
     period_ = now;
     links_ = 0;
   }
   if (waited) {
     const unsigned launches = std::exchange(launches_, 0);
-    if (launches != 0 && launches <= kMostLaunches && now - *waited <= kSoon) ++links_;
+    const bool are_short = std::exchange(work_, 0) <= kShortWork;
+    if (launches != 0 && launches <= kMostLaunches && are_short && now - *waited <= kSoon) ++links_;
   }
   ++launches_;
+  work_ += expected;
   return links_ >= kLinks;
 }
 

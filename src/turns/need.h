@@ -20,12 +20,20 @@ namespace cleave::turns {
 
 enum class Need : std::uint8_t { none, unknown, waits, long_launches };
 
-// How long a need that has just shown lasts. What has not been measured is soon known.
-inline constexpr Ns kNeedLasts = 2'000'000'000;
-inline constexpr Ns kUnknownLasts = 50'000'000;
-
+// How long a need lasts that has just shown: what has not been measured is soon known, and a program that waits for its kernels
+// may rest between its requests.
 [[nodiscard]] constexpr Ns duration_of(Need need) {
-  return need == Need::none ? 0 : need == Need::unknown ? kUnknownLasts : kNeedLasts;
+  switch (need) {
+    case Need::unknown:
+      return 50'000'000;
+    case Need::waits:
+      return 5'000'000'000;
+    case Need::long_launches:
+      return 2'000'000'000;
+    case Need::none:
+      break;
+  }
+  return 0;
 }
 
 // Requires: need is not none, `slot` is within the array. Returns whether others have to be told, since the need had lapsed.
@@ -40,22 +48,25 @@ struct NeededUntil {
 };
 [[nodiscard]] NeededUntil needed_until(const View& state);
 
-// Finds out, from a process's launches and waits, whether it waits for short kernels one by one: nothing but a wait between
+// Finds out, from a process's launches and waits, whether it waits for short kernels one by one: little but a wait between
 // two launches, and that often.
 class WorkNeed {
  public:
-  // So many launches of one wait, so soon after the wait before, are a link of a chain; so many links within `kPeriod` are a need.
+  // So few launches of one wait, that take so little together, so soon after the wait before, are a link of a chain; so many links
+  // within `kPeriod` are a need.
   static constexpr unsigned kMostLaunches = 2;
+  static constexpr Ns kShortWork = 1'500'000;
   static constexpr Ns kSoon = 500'000;
-  static constexpr unsigned kLinks = 32;
+  static constexpr unsigned kLinks = 16;
   static constexpr Ns kPeriod = 1'000'000'000;
 
-  // A launch is made. `waited`: when the latest wait since the launch before ended; empty if there was none.
+  // A launch that takes `expected` is made. `waited`: when the latest wait since the launch before ended; empty if there was none.
   // Returns whether the need has shown in the present period.
-  bool launched(std::optional<Ns> waited, Ns now);
+  bool launched(Ns expected, std::optional<Ns> waited, Ns now);
 
  private:
   unsigned launches_ = 0;  // since the latest wait
+  Ns work_ = 0;            // of these
   unsigned links_ = 0;     // in the present period
   Ns period_ = 0;          // when it began
 };

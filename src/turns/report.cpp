@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/file_descriptor.h"
+#include "turns/need.h"
 #include "turns/shared_file.h"
 
 namespace cleave::turns {
@@ -100,6 +101,7 @@ DeviceReport report_of(int folder, const std::string& name) {
   const Ns now = monotonic_now();
   sanitize(state->view(), now);
   report.device = device_name(header);
+  report.turns_needed = needed_until(state->view()).includes(now);
   report.participants = participants_of(state->view(), now);
   std::size_t next = 0;
   for (std::uint32_t slot = 0; slot < header.slots; ++slot) {
@@ -137,6 +139,7 @@ std::vector<ParticipantReport> participants_of(const View& state, Ns now) {
     report.waited = p.waited;
     report.longest_wait = longest_recent_wait(p, now);
     report.turns = p.turns;
+    report.needs_turns = p.needs != 0 || p.needs_until > now;
     if (report.holds) {
       report.since = now - h.turn_began;
       const Ns until = h.idle_until != 0 ? std::min(h.idle_until, now) : now;

@@ -27,7 +27,7 @@ std::string exemption(const TurnRules& rules, const std::string& kind) {
   if (rules.mode == "off") return "CLEAVE_TURNS=off";
   if (kind == "remote") return "its server takes them";
   if (rules.folder.empty()) return "CLEAVE_REGISTRY=off leaves no folder to meet others in";
-  if (kind == "processor" && rules.mode != "on")
+  if (kind == "processor" && rules.mode == "auto")
     return "a processor, whose time the host's scheduler shares out (CLEAVE_TURNS=on takes turns there, too)";
   return {};
 }
@@ -91,7 +91,7 @@ void report_takers(const std::string& name, const SharedDevice& device, Report& 
             (alive == 0   ? ""
              : alive == 1 ? " process"
                           : " processes") +
-            living);
+            living + (alive > 1 && !device.turns_needed ? "; nobody needs turns now" : ""));
   const std::size_t ended = device.takers.size() - alive;
   if (ended != 0) {
     report.note(name + ": " + std::to_string(ended) + (ended == 1 ? " process has" : " processes have") +

@@ -29,7 +29,8 @@ std::vector<SharedDevice> shared_devices(const std::string& folder,
                                          const std::vector<RunningProcess>& processes) {
   std::vector<SharedDevice> devices;
   for (turns::DeviceReport& report : turns::read_reports(folder)) {
-    SharedDevice device{report.file, report.device, report.problem, {}, std::move(report.tenants)};
+    SharedDevice device{report.file,        report.device, report.problem, {}, std::move(report.tenants),
+                        report.turns_needed};
     for (const turns::ParticipantReport& taker : report.participants)
       device.takers.push_back({taker, program_of(taker, report.file, processes)});
     devices.push_back(std::move(device));

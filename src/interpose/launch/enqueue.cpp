@@ -77,15 +77,18 @@ bool can_be_cut_finely(Interposer& p, const Call& call, const KernelRecord& kern
          duration <= kFineSlice * static_cast<base::Nanoseconds::rep>(decision.slices);
 }
 
-// Why this launch needs turns, as far as is known.
-turns::Need need_of(Interposer& p, const Call& call, const KernelRecord& kernel, const QueueRecord& queue,
-                    const plan::NDRange& range) {
+// Whether this launch has to be made in a turn, by what is known of it.
+bool is_needed(Interposer& p, DeviceTurn& turn, const Call& call, const KernelRecord& kernel,
+               const QueueRecord& queue, const plan::NDRange& range) {
   const CostKeys keys = cost_keys(p.settings().launch, kernel, queue, range);
-  if (keys.launch == 0 || kernel.facts.communicates) return turns::Need::none;
+  if (keys.launch == 0 || kernel.facts.communicates)
+    return turn.is_needed(turns::Need::none, base::Nanoseconds(0));
   const base::Nanoseconds duration = p.turns.duration(keys, plan::items(range.global)).duration;
-  if (duration.count() <= 0) return turns::Need::unknown;
   const bool is_long = duration >= kLongLaunch && can_be_cut_finely(p, call, kernel, duration);
-  return is_long ? turns::Need::long_launches : turns::Need::none;
+  const turns::Need need = duration.count() <= 0 ? turns::Need::unknown
+                           : is_long             ? turns::Need::long_launches
+                                                 : turns::Need::none;
+  return turn.is_needed(need, duration);
 }
 
 // Before so many launches have been measured, the end of a slice is looked for often, so that an estimate that is too long
@@ -105,7 +108,7 @@ std::optional<cl_int> enqueue_in_turn(Interposer& p, const Call& call, const Ker
   if (exempt()) return std::nullopt;
   DeviceTurn* const turn = p.turns.of(queue->device);
   if (turn == nullptr) return std::nullopt;
-  if (turn->only_if_needed() && !turn->is_needed(need_of(p, call, kernel, *queue, launch.range()))) {
+  if (turn->only_if_needed() && !is_needed(p, *turn, call, kernel, *queue, launch.range())) {
     p.turns.count_exempt(queue->device, TurnExemption::unneeded);
     return std::nullopt;
   }

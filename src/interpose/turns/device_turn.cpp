@@ -36,8 +36,10 @@ constexpr Ns kWhileFed = 10'000'000;
 constexpr Ns kWhileIdle = 100'000;
 constexpr Ns kLimitsFollowed = 250'000'000;
 
-// How long launches are made without turns before they are measured again in turns, which takes duration_of(Need::unknown).
+// How long launches are made without turns before they are measured again in turns, which takes duration_of(Need::unknown); of a
+// longer time between two of them only so much counts.
 constexpr Ns kMeasuredAgain = 30'000'000'000;
+constexpr Ns kRest = 100'000'000;
 
 // A command without an event counts as ended when it has taken so much longer than expected. The first one of a turn takes
 // longer, since the device changes from one process to the other.
@@ -90,7 +92,7 @@ void DeviceTurn::reset_in_child() noexcept {
   inside_ = 0;
   important_ = 0;
   quartered_ = false;
-  last_end_ = idle_since_ = unused_since_ = measured_at_ = 0;
+  last_end_ = idle_since_ = unused_since_ = unmeasured_ = 0;
   stalls_ = 0;
   stalled_at_ = 0;
   gave_up_ = false;
@@ -301,16 +303,17 @@ void DeviceTurn::give_back() {
 }
 
 // What is known of launches gets out of date while they are not measured.
-bool DeviceTurn::is_needed(turns::Need need) noexcept {
+bool DeviceTurn::is_needed(turns::Need need, base::Nanoseconds expected) noexcept {
   if (!only_if_needed_ || !turns_.has_company()) return true;
   const Ns at = now();
   bool waits = false;
   {
     const base::MutexLock lock(mutex_);
     const Ns waited = waited_at_.exchange(0, std::memory_order_relaxed);
-    waits = work_need_.launched(waited != 0 ? std::optional(waited) : std::nullopt, at);
-    if (turns_.contended() || measured_at_ == 0) measured_at_ = at;
-    if (need == turns::Need::none && at - measured_at_ > kMeasuredAgain) need = turns::Need::unknown;
+    waits = work_need_.launched(expected.count(), waited != 0 ? std::optional(waited) : std::nullopt, at);
+    unmeasured_ += std::min(at - std::exchange(launched_at_, at), kRest);
+    if (turns_.contended()) unmeasured_ = 0;
+    if (need == turns::Need::none && unmeasured_ > kMeasuredAgain) need = turns::Need::unknown;
   }
   turns_.need(need);
   if (waits) turns_.need(turns::Need::waits);

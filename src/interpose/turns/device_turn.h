@@ -93,8 +93,9 @@ class DeviceTurn {
     return part_.load(std::memory_order_relaxed) == Part::joined && contended();
   }
 
-  // Whether a launch that is made now has to be made in a turn. `need`: what is known of the launch itself. To be asked for each.
-  [[nodiscard]] bool is_needed(turns::Need need) noexcept;
+  // Whether a launch that is made now has to be made in a turn; to be asked for each. `need`: what is known of the launch itself;
+  // `expected`: how long it takes, 0 if that is unknown.
+  [[nodiscard]] bool is_needed(turns::Need need, base::Nanoseconds expected) noexcept;
   // About processes that do not take turns, and suffer from slices that are queued.
   [[nodiscard]] OutsiderWatch& outsiders() { return outsiders_; }
   // Without what is guarded by the lock if another thread has that, or this one, in a signal handler.
@@ -235,8 +236,9 @@ class DeviceTurn {
   turns::Ns unused_since_ CLEAVE_GUARDED_BY(mutex_) = 0;  // held with nothing on it; 0: there is something
   turns::Grace grace_ CLEAVE_GUARDED_BY(mutex_);
   turns::WorkNeed work_need_ CLEAVE_GUARDED_BY(mutex_);
-  turns::Ns measured_at_ CLEAVE_GUARDED_BY(mutex_) = 0;  // when launches were in turns last, and so measured
-  std::string problem_ CLEAVE_GUARDED_BY(mutex_);        // why there are no turns
+  turns::Ns launched_at_ CLEAVE_GUARDED_BY(mutex_) = 0;
+  turns::Ns unmeasured_ CLEAVE_GUARDED_BY(mutex_) = 0;  // for how long launches have been made without turns
+  std::string problem_ CLEAVE_GUARDED_BY(mutex_);       // why there are no turns
   std::unique_ptr<std::thread> keeper_ CLEAVE_GUARDED_BY(mutex_);
   turns::Ns keeper_looks_at_ CLEAVE_GUARDED_BY(mutex_) = 0;
 };

@@ -21,9 +21,8 @@ class TurnsTest(ProgramTest):
 
     def start(self, *arguments, method="preload", **settings):
         prefix, variables = LOAD_METHODS[method]
-        settings.setdefault("CLEAVE_REGISTRY", self.registry)
-        environment = self.with_vendor_below(self.environment(
-            CLEAVE_TURNS="on", CLEAVE_MIN_ITEMS="0", CLEAVE_VMS="1", **variables, **settings))
+        usual = {"CLEAVE_REGISTRY": self.registry, "CLEAVE_TURNS": "on", "CLEAVE_MIN_ITEMS": "0", "CLEAVE_VMS": "1"}
+        environment = self.with_vendor_below(self.environment(**(usual | variables | settings)))
         command = [*prefix, *(["--"] if prefix else []), str(OPTIONS.programs / "turn_taker"), *map(str, arguments)]
         process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
@@ -63,6 +62,16 @@ class TurnsTest(ProgramTest):
                      for priority, weight in (("high", 1), ("normal", 10000), ("background", 100))]
         for process in processes:
             self.expect_right(process)
+
+    def test_turns_only_while_somebody_needs_them(self):
+        self.start_endless(CLEAVE_TURNS="needed")
+        self.expect_right(self.start(ROUNDS, CLEAVE_TURNS="needed"))
+        heavy = self.start_endless(CLEAVE_TURNS="needed", CLEAVE_WEIGHT=300)
+        (device,) = self.top()
+        self.assertTrue(device["turns_needed"])
+        self.assertEqual([each["pid"] for each in device["participants"] if each["needs_turns"] and each["weight"] == 300], [heavy.pid])
+        self.expect_right(self.start(ROUNDS, CLEAVE_TURNS="needed"))
+        wait_until(lambda: all(each["turns"] > 3 for each in self.top()[0]["participants"]), "they do not take turns")
 
     def test_killed_neighbours_hold_nobody_up(self):
         for _ in range(3):

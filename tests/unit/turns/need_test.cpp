@@ -1,5 +1,6 @@
 #include "turns/need.h"
 
+#include <algorithm>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -31,25 +32,27 @@ TEST_F(NeedTest, SettingsAreANeedForGood) {
 
 TEST_F(NeedTest, AWaitingProgramsNeedLapsesUnlessItIsRenewed) {
   EXPECT_TRUE(renew(state, 1, Need::waits, kNow)) << "the others have to be told";
-  EXPECT_TRUE(is_needed(kNow + kNeedLasts - 1));
-  EXPECT_FALSE(is_needed(kNow + kNeedLasts));
-  EXPECT_FALSE(renew(state, 1, Need::waits, kNow + kNeedLasts / 2)) << "they know";
-  EXPECT_TRUE(is_needed(kNow + kNeedLasts));
-  EXPECT_TRUE(renew(state, 1, Need::waits, kNow + 2 * kNeedLasts));
+  constexpr Ns kLasts = duration_of(Need::waits);
+  EXPECT_TRUE(is_needed(kNow + kLasts - 1));
+  EXPECT_FALSE(is_needed(kNow + kLasts));
+  EXPECT_FALSE(renew(state, 1, Need::waits, kNow + kLasts / 2)) << "they know";
+  EXPECT_TRUE(is_needed(kNow + kLasts));
+  EXPECT_TRUE(renew(state, 1, Need::waits, kNow + 2 * kLasts));
 }
 
 TEST_F(NeedTest, AShortNeedDoesNotEndALongOne) {
   renew(state, 1, Need::waits, kNow);
   renew(state, 1, Need::unknown, kNow);
-  EXPECT_TRUE(is_needed(kNow + kUnknownLasts));
+  EXPECT_TRUE(is_needed(kNow + duration_of(Need::unknown)));
 }
 
 TEST_F(NeedTest, LongLaunchesNeedTurnsOnlyAmongThemselves) {
   renew(state, 0, Need::long_launches, kNow);
   EXPECT_FALSE(is_needed(kNow)) << "one alone";
-  renew(state, 3, Need::long_launches, kNow + kNeedLasts / 2);
-  EXPECT_TRUE(is_needed(kNow + kNeedLasts / 2));
-  EXPECT_FALSE(is_needed(kNow + kNeedLasts)) << "the first one makes none any more";
+  constexpr Ns kLasts = duration_of(Need::long_launches);
+  renew(state, 3, Need::long_launches, kNow + kLasts / 2);
+  EXPECT_TRUE(is_needed(kNow + kLasts / 2));
+  EXPECT_FALSE(is_needed(kNow + kLasts)) << "the first one makes none any more";
 }
 
 TEST_F(NeedTest, WhoHasLeftNeedsNothing) {
@@ -70,14 +73,14 @@ TEST_F(NeedTest, WhateverTheFileSaysANeedLapses) {
 }
 
 // Launches by a program that waits after every `each` of them, with `pause` from a wait's end to the next launch.
-bool chain_needs_turns(unsigned links, unsigned each, Ns pause, Ns kernel = 60'000) {
+bool chain_needs_turns(unsigned links, unsigned each, Ns pause, Ns kernel = 60'000, Ns wait = 0) {
   WorkNeed need;
   Ns now = kNow;
-  bool needed = need.launched({}, now);
+  bool needed = need.launched(kernel, {}, now);
   for (unsigned i = 0; i < links; ++i) {
-    for (unsigned k = 1; k < each; ++k) needed = need.launched({}, now += 10'000);
-    const Ns waited = now += kernel;
-    needed = need.launched(waited, now += pause);
+    for (unsigned k = 1; k < each; ++k) needed = need.launched(kernel, {}, now += 10'000);
+    const Ns waited = now += std::max(kernel * each, wait);
+    needed = need.launched(kernel, waited, now += pause);
   }
   return needed;
 }
@@ -95,8 +98,15 @@ TEST(WorkNeed, ManyLaunchesOfOneWaitDoNot) {
 
 TEST(WorkNeed, WhoRestsAfterEachWaitDoesNot) { EXPECT_FALSE(chain_needs_turns(99, 1, 9'000'000)); }
 
+TEST(WorkNeed, LongKernelsDoNot) {
+  EXPECT_TRUE(chain_needs_turns(WorkNeed::kLinks, 1, 50'000, WorkNeed::kShortWork));
+  EXPECT_FALSE(chain_needs_turns(99, 1, 50'000, WorkNeed::kShortWork + 1));
+  EXPECT_FALSE(chain_needs_turns(99, 2, 50'000, WorkNeed::kShortWork));
+}
+
 TEST(WorkNeed, LinksThatAreRareDoNot) {
-  EXPECT_FALSE(chain_needs_turns(10 * WorkNeed::kLinks, 1, 50'000, 2 * WorkNeed::kPeriod / WorkNeed::kLinks));
+  const Ns wait = 2 * WorkNeed::kPeriod / WorkNeed::kLinks;
+  EXPECT_FALSE(chain_needs_turns(10 * WorkNeed::kLinks, 1, 50'000, 60'000, wait));
 }
 
 }  // namespace
