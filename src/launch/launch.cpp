@@ -24,14 +24,14 @@ class SingleQueueLaunch {
 
   LaunchResult enqueue_slices() && {
     const std::size_t count = cut_.count();
-    latest_ = next_run(0, count - 1);
+    advance(0, count - 1);
     result_.error = enqueue(latest_.box, needs_event());
     if (result_.error != CL_SUCCESS) return std::move(result_);
     const base::Nanoseconds start = clock_.now();
     if (pacing_) launch_.pacer->flush_upstream({launch_.wait_list, launch_.waits});
     for (std::size_t i = latest_.slices; i < count && result_.error == CL_SUCCESS; i += latest_.slices) {
       pace();
-      latest_ = next_run(i, count);
+      advance(i, count);
       const bool last = i + latest_.slices == count;
       const bool event = last ? launch_.wants_event : needs_event();
       if (failed_ || enqueue(latest_.box, event) != CL_SUCCESS) {
@@ -69,11 +69,11 @@ class SingleQueueLaunch {
     const auto list = behind_previous ? wait_list_after(before)
                                       : std::span<const cl_event>(launch_.wait_list, launch_.waits);
     cl_event made = nullptr;
-    plan::Extent offset = box.offset;
-    if (launch_.tag) offset[2] = launch_.tag->offset(box);
+    plan::Extent tagged;
     const cl_int error = next_.clEnqueueNDRangeKernel(
-        launch_.queue, launch_.kernel, launch_.tag ? 3 : launch_.range.dims, offset.data(), box.global.data(),
-        launch_.range.local.data(), static_cast<cl_uint>(list.size()), list.data(), event ? &made : nullptr);
+        launch_.queue, launch_.kernel, launch_.tag ? 3 : launch_.range.dims, offset_of(launch_, box, tagged),
+        box.global.data(), launch_.range.local.data(), static_cast<cl_uint>(list.size()), list.data(),
+        event ? &made : nullptr);
     if (error != CL_SUCCESS) return error;
     if (result_.slices++ == 0 && launch_.wants_event) {
       result_.first = Event(next_, made);
@@ -84,9 +84,9 @@ class SingleQueueLaunch {
   }
 
   // The slices of the next command, from `from` on and before `end`.
-  plan::SliceRun next_run(std::size_t from, std::size_t end) {
+  void advance(std::size_t from, std::size_t end) {
     const std::size_t most = pacing_ ? launch_.pacer->slices_at_once() : 1;
-    return cut_.run(from, std::min(most, end - from));
+    cut_.advance(latest_, from, std::min(most, end - from));
   }
 
   // Of a command that is not the last.

@@ -76,6 +76,13 @@ struct Launch {
   Pacer* pacer = nullptr;  // sequential mode needs one; pipelined mode is held back if there is one
 };
 
+// The global offset with which a box of the launch is enqueued; in `tagged` if it carries the tag.
+inline const std::size_t* offset_of(const Launch& launch, const plan::Slice& box, plan::Extent& tagged) {
+  if (!launch.tag) return box.offset.data();
+  tagged = {box.offset[0], box.offset[1], launch.tag->offset(box)};
+  return tagged.data();
+}
+
 struct LaunchResult {
   cl_int error = CL_SUCCESS;
   std::size_t slices = 0;          // driver launches that were accepted

@@ -15,26 +15,28 @@ namespace {
 class WaitList {
  public:
   // May throw std::bad_alloc; the other functions do not allocate.
-  explicit WaitList(const Launch& launch) : own_(launch.waits) {
-    events_.reserve(own_ + kMaxHelpers + 1);
-    events_.assign(launch.wait_list, launch.wait_list + own_);
+  explicit WaitList(const Launch& launch) : own_(launch.waits), events_(own_ + kMaxHelpers + 1), size_(own_) {
+    std::copy_n(launch.wait_list, own_, events_.begin());
   }
 
   // The program's list only.
   WaitList& fresh() {
-    events_.resize(own_);
+    size_ = own_;
     return *this;
   }
+  // Requires: no more than each helper's newest command and one more, since fresh().
   WaitList& add(cl_event event) {
-    if (event != nullptr) events_.push_back(event);
+    events_[size_] = event;
+    size_ += event != nullptr ? 1 : 0;
     return *this;
   }
-  [[nodiscard]] std::span<const cl_event> all() const { return events_; }
+  [[nodiscard]] std::span<const cl_event> all() const { return {events_.data(), size_}; }
   [[nodiscard]] std::span<const cl_event> added() const { return all().subspan(own_); }
 
  private:
   std::size_t own_;
   std::vector<cl_event> events_;
+  std::size_t size_;
 };
 
 using Events = std::span<const cl_event>;
@@ -89,11 +91,11 @@ class Pipeline {
   std::size_t deal() {
     const std::size_t lanes = helpers_.size() + 1;
     const std::size_t count = cut_.count() - (launch_.wants_event ? 1 : 0);
-    std::size_t commands = 0;
-    for (std::size_t i = 0; i < count; ++commands) {
-      const std::size_t turn = commands % lanes;
+    std::size_t turn = 0;
+    bool is_begun = count <= 4 * lanes;
+    for (std::size_t i = 0; i < count;) {
       pace(turn == 0 ? lanes - 1 : turn - 1);
-      latest_ = cut_.run(i, std::min(pacing_ ? launch_.pacer->slices_at_once() : 1, count - i));
+      cut_.advance(latest_, i, std::min(pacing_ ? launch_.pacer->slices_at_once() : 1, count - i));
       const bool awaited = pacing_ || throttle_.wants_event(i);
       const bool event = awaited || (turn != 0 && i + lanes >= count);
       const cl_int error =
@@ -106,7 +108,10 @@ class Pipeline {
       // On an out-of-order queue the helpers wait for this slice.
       if (i == 0 && !launch_.in_order) next_.clFlush(launch_.queue);
       i += latest_.slices;
-      if (commands + 1 == lanes && count > 4 * lanes) begin();
+      if (++turn < lanes) continue;
+      turn = 0;
+      if (!is_begun) begin();
+      is_begun = true;
     }
     return count;
   }
@@ -144,11 +149,10 @@ class Pipeline {
 
   cl_int enqueue(Lane& lane, const plan::Slice& box, Events list, bool event) {
     cl_event made = nullptr;
-    plan::Extent offset = box.offset;
-    if (launch_.tag) offset[2] = launch_.tag->offset(box);
+    plan::Extent tagged;
     const cl_int error = next_.clEnqueueNDRangeKernel(
-        lane.queue, launch_.kernel, launch_.tag ? 3 : launch_.range.dims, offset.data(), box.global.data(),
-        launch_.range.local.data(), static_cast<cl_uint>(list.size()), data_of(list),
+        lane.queue, launch_.kernel, launch_.tag ? 3 : launch_.range.dims, offset_of(launch_, box, tagged),
+        box.global.data(), launch_.range.local.data(), static_cast<cl_uint>(list.size()), data_of(list),
         event ? &made : nullptr);
     if (error != CL_SUCCESS) return error;
     ++result_.slices;

@@ -63,7 +63,19 @@ Cut::Cut(const NDRange& range, std::size_t wanted_slices, Order order) : range_(
   assert(wanted_slices >= 1);
   for (unsigned d = 0; d < range.dims; ++d) groups_[d] = range.groups(d);
   count_ = std::clamp<std::size_t>(wanted_slices, 1, std::max<std::size_t>(items(groups_), 1));
+  find_slabs();
   if (order == Order::any) precompute_bands();
+}
+
+void Cut::find_slabs() {
+  unsigned d = range_.dims;
+  while (d > 0 && groups_[d - 1] == 1) --d;
+  if (d == 0 || count_ > groups_[d - 1]) return;
+  slabs_.dimension = --d;
+  slabs_.base = groups_[d] / count_;
+  slabs_.larger = groups_[d] % count_;
+  slabs_.items = {slabs_.base * range_.local[d], (slabs_.base + 1) * range_.local[d]};
+  slabs_.end = range_.offset[d] + range_.global[d];
 }
 
 void Cut::precompute_bands() {
@@ -123,6 +135,12 @@ Slice Cut::slice(std::size_t index) const { return run(index, 1).box; }
 SliceRun Cut::run(std::size_t index, std::size_t most) const {
   assert(index < count_);
   SliceRun run{{range_.offset, range_.global}, 1};
+  if (slabs_.dimension < 3) {
+    run.slices = std::clamp<std::size_t>(most, 1, count_ - index);
+    const std::size_t first = slabs_.first_group(index);
+    set_groups(run.box, slabs_.dimension, first, slabs_.first_group(index + run.slices) - first);
+    return run;
+  }
   std::size_t parts = count_;
   for (unsigned d = range_.dims; d-- > 0 && parts > 1;) {
     const std::size_t number = bands(d, parts);

@@ -58,6 +58,20 @@ class Cut {
   // As many of the slices from `index` of `count()` on as form one box: at most `most`, and at least 1. In the required order.
   [[nodiscard]] SliceRun run(std::size_t index, std::size_t most) const;
 
+  // The same for who takes all of them one after the other, by little work: `run` becomes the one from `index` on.
+  // Requires: it is the one before, or `index` is 0.
+  void advance(SliceRun& run, std::size_t index, std::size_t most) const {
+    if (index == 0 || most != 1 || slabs_.dimension == 3) {
+      run = this->run(index, most);
+      return;
+    }
+    std::size_t& offset = run.box.offset[slabs_.dimension];
+    std::size_t& size = run.box.global[slabs_.dimension];
+    offset += size;
+    size = index + 1 == count_ ? slabs_.end - offset : slabs_.items[index < slabs_.larger ? 1 : 0];
+    run.slices = 1;
+  }
+
   // Whether two slices differ in dimension `d`.
   [[nodiscard]] bool cuts_dimension(unsigned d) const;
 
@@ -86,9 +100,24 @@ class Cut {
   // Limits dimension `d` of `box` to `size` groups, from group `first` of the launch on.
   void set_groups(Slice& box, unsigned d, std::size_t first, std::size_t size) const;
 
+  // The slabs of the only dimension that is cut, which run() finds without a division.
+  struct Slabs {
+    unsigned dimension = 3;              // 3: another one is cut as well
+    std::size_t base = 0;                // groups of a slab, and
+    std::size_t larger = 0;              // how many of the first ones have one more
+    std::array<std::size_t, 2> items{};  // of a slab, and of a larger one
+    std::size_t end = 0;                 // of the launch
+
+    [[nodiscard]] std::size_t first_group(std::size_t index) const {
+      return index * base + (index < larger ? index : larger);
+    }
+  };
+  void find_slabs();
+
   NDRange range_;
   Extent groups_;
   std::size_t count_;
+  Slabs slabs_;
   // Bands of the outermost dimension that has too few groups, and of the next one for either number of slices that a
   // band of the former may have. slice() only looks them up.
   struct Bands {

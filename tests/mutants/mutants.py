@@ -50,7 +50,7 @@ MUTANTS = {
                                   "static_cast<std::uint32_t>(groups / 2);"}),
     "offset_leaked": (TAG, {"kDims) | (cut_dims << kCutDims)": "kDims) | ((cut_dims & 2U) << kCutDims)"}),
     "work_dimensions_not_repaired": (TAG, {"(range_.dims << kDims)": "(3U << kDims)"}),
-    "tag_left_out": (LAUNCH, {"if (launch_.tag) offset[2]": "if (launch_.tag && result_.slices > 0) offset[2]"}),
+    "tag_left_out": (LAUNCH, {"offset_of(launch_, box, tagged)": "result_.slices > 0 ? offset_of(launch_, box, tagged) : box.offset.data()"}),
     "error_codes_swallowed": (LAUNCH, {"result_.error = enqueue_remainder(i);": "static_cast<void>(enqueue_remainder(i));"}),
     "start_of_the_last_slice": (
         "src/interpose/launch/events.cpp",
@@ -85,15 +85,15 @@ MUTANTS = {
                                     "Event(next_, made);"}),
     "failures_left_to_the_driver_on_helpers": (
         PIPELINE,
-        {"events_.assign(launch.wait_list, launch.wait_list + own_);": "own_ = 0;"},
+        {"std::copy_n(launch.wait_list, own_, events_.begin());": "own_ = 0;"},
     ),
     "slices_of_a_helper_not_chained": (
         PIPELINE,
         {"first || !launch_.wants_event ? gate() : helper.last()": "gate()"},
     ),
     "order_not_kept_after_an_error": (PIPELINE, {"if (result_.error != CL_SUCCESS) enqueue_order_marker();": ""}),
-    "tag_left_out_on_helpers": (PIPELINE, {"if (launch_.tag) offset[2]": "if (launch_.tag && lane.queue == "
-                                           "launch_.queue) offset[2]"}),
+    "tag_left_out_on_helpers": (PIPELINE, {"offset_of(launch_, box, tagged)": "lane.queue == launch_.queue ? offset_of(launch_, box, "
+                                           "tagged) : box.offset.data()"}),
     "helpers_given_away_while_busy": ("src/interpose/queues/helper_queues.cpp", {"      status > CL_COMPLETE)\n    return false;":
                                                                     "      status > CL_QUEUED)\n    return false;"}),
     "talking_kernels_pipelined": ("src/plan/mode.cpp", {"if (needs_order(kernel)) return LaunchMethod::queue(SingleQueueReason::communicates);": ""}),

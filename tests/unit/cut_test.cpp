@@ -154,6 +154,27 @@ TEST(Cut, RunsAreConsecutiveSlicesInOneBox) {
   EXPECT_GT(merged, 100'000U) << "most slices are slabs, side by side";
 }
 
+TEST(Cut, AdvancingFindsTheSameRuns) {
+  std::mt19937_64 random(13);
+  const auto one_at_a_time = [&random] {
+    return std::uniform_int_distribution<std::size_t>(0, 3)(random) != 0;
+  };
+  for (int i = 0; i < 50'000; ++i) {
+    const NDRange range = random_range(random);
+    const Cut cut(range, std::uniform_int_distribution<std::size_t>(1, 60)(random),
+                  i % 2 == 0 ? Order::any : Order::ascending);
+    SliceRun run;
+    for (std::size_t next = 0; next < cut.count(); next += run.slices) {
+      const std::size_t most = one_at_a_time() ? 1 : std::uniform_int_distribution<std::size_t>(2, 9)(random);
+      const SliceRun expected = cut.run(next, most);
+      cut.advance(run, next, most);
+      ASSERT_EQ(run.slices, expected.slices);
+      ASSERT_EQ(run.box.offset, expected.box.offset) << "launch " << i << ", slice " << next;
+      ASSERT_EQ(run.box.global, expected.box.global) << "launch " << i << ", slice " << next;
+    }
+  }
+}
+
 // The work-groups of a launch, each with the number of slices that hold it.
 class Cover {
  public:
