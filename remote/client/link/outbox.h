@@ -8,8 +8,8 @@
 // The thread is started when something is held for the first time, and ends with close(). It blocks all signals. A forked child does
 // not have it, and must not use the outbox. Its memory is taken when something is held, and released when all has been sent.
 //
-// Threads: callers serialise write() and drain(); the others may be called by any thread. The mutex is a leaf, held for moments. Nothing
-// throws.
+// Threads: callers serialise write() and drain(), and cannot be cancelled there; the others may be called by any thread. The mutex is a
+// leaf, held for moments. Nothing throws.
 #pragma once
 
 #include <cstddef>

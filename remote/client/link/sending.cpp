@@ -7,6 +7,7 @@
 #include <sys/timerfd.h>
 #include <sys/uio.h>
 
+#include "base/scoped_thread_state.h"
 #include "remote/client/link/call_trace.h"
 #include "remote/client/link/connection.h"
 #include "remote/protocol/frame.h"
@@ -243,6 +244,7 @@ void Connection::flush() {
 }
 
 void Connection::flush_all() {
+  const base::ScopedCancelDisable uncancelled;
   const base::MutexLock lock(out_mutex_);
   flush_locked({});
   outbox_->drain({});  // false: the connection has ended, and its commands with it
@@ -285,8 +287,10 @@ bool Connection::send_payload(std::span<const std::byte> part) {
   return stream_->write(std::span(&one, 1), timeout_);
 }
 
-// Sends what was gathered, then `more` bytes of payload by write_more().
+// Sends what was gathered, then `more` bytes of payload by write_more(). All of it, also where the program's thread is cancelled
+// meanwhile: the server could make nothing of what comes behind a part.
 void Connection::flush_locked(std::uint64_t more, const std::function<bool()>& write_more) {
+  const base::ScopedCancelDisable uncancelled;
   send_releases();
   if (commands_.empty()) {
     gathered_.store(false, std::memory_order_release);

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 #include <poll.h>
+#include <pthread.h>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -350,6 +351,25 @@ TEST_F(FullConnectionTest, ForkedChildSendsNothingOfIt) {
   EXPECT_EQ(status, 0);
   EXPECT_EQ(post_flush(server_.client()), CL_SUCCESS);
   EXPECT_EQ(server_.written_offsets(), numbers_up_to(kWrites));
+}
+
+TEST(Connection, CancelledThreadLeavesNoPartOfAMessage) {
+  ScriptedServer server;
+  const auto run = [](void* client) -> void* {
+    pthread_cancel(pthread_self());
+    write_to_offset(*static_cast<Connection*>(client), 0, std::vector<std::byte>(std::size_t{1} << 16U));
+    pthread_testcancel();
+    return nullptr;
+  };
+  pthread_t thread{};
+  ASSERT_EQ(pthread_create(&thread, nullptr, run, &server.client()), 0);
+  void* result = nullptr;
+  ASSERT_EQ(pthread_join(thread, &result), 0);
+  EXPECT_EQ(result, PTHREAD_CANCELED);
+  EXPECT_EQ(write_to_offset(server.client(), 1, std::vector<std::byte>(kWrite)), CL_SUCCESS);
+  EXPECT_EQ(post_flush(server.client()), CL_SUCCESS);
+  server.client().flush();
+  EXPECT_EQ(server.written_offsets(), numbers_up_to(2));
 }
 
 // At the end of the process, after which nothing else sends.
