@@ -48,11 +48,12 @@ bool is_remote_platform(cl_platform_id platform) {
 }
 
 // As the settings want it (remote.prefer).
-std::vector<cl_platform_id> ordered(const std::vector<cl_platform_id>& platforms) {
+using Order = void (*)(std::vector<interpose::ListedPlatform>&);
+std::vector<cl_platform_id> ordered(const std::vector<cl_platform_id>& platforms, Order order) {
   std::vector<interpose::ListedPlatform> listed;
   listed.reserve(platforms.size());
   for (cl_platform_id platform : platforms) listed.push_back({platform, &table_for(platform)});
-  interpose::order_platforms(listed);
+  order(listed);
   std::vector<cl_platform_id> all;
   all.reserve(listed.size());
   for (const interpose::ListedPlatform& platform : listed) all.push_back(platform.id);
@@ -60,7 +61,7 @@ std::vector<cl_platform_id> ordered(const std::vector<cl_platform_id>& platforms
 }
 
 // The loader's platforms and the client's, unless a face below has added them already.
-std::vector<cl_platform_id> all_platforms() {
+std::vector<cl_platform_id> all_platforms(Order order) {
   cl_uint count = 0;
   std::vector<cl_platform_id> platforms;
   if (remote.below.clGetPlatformIDs(0, nullptr, &count) == CL_SUCCESS && count != 0) {
@@ -73,7 +74,7 @@ std::vector<cl_platform_id> all_platforms() {
   if (remote.offer(1, &own, nullptr, &table) == CL_SUCCESS) {
     remote.table.store(table, std::memory_order_release);
     platforms.push_back(own);
-    return ordered(platforms);
+    return ordered(platforms, order);
   }
   if (remote.required) platforms.clear();
   return platforms;
@@ -82,7 +83,7 @@ std::vector<cl_platform_id> all_platforms() {
 cl_int CL_API_CALL get_platform_ids(cl_uint entries, cl_platform_id* platforms, cl_uint* count) try {
   if ((entries == 0 && platforms != nullptr) || (platforms == nullptr && count == nullptr))
     return CL_INVALID_VALUE;
-  const std::vector<cl_platform_id> all = all_platforms();
+  const std::vector<cl_platform_id> all = all_platforms(interpose::order_platforms);
   if (count != nullptr) *count = static_cast<cl_uint>(all.size());
   if (all.empty()) return opencl::kPlatformNotFound;
   if (platforms != nullptr) std::copy_n(all.begin(), std::min<std::size_t>(entries, all.size()), platforms);
@@ -93,7 +94,7 @@ cl_int CL_API_CALL get_platform_ids(cl_uint entries, cl_platform_id* platforms, 
 
 // The remote platform if there is no other, or if the settings put it first. Else the loader chooses.
 cl_platform_id default_platform() try {
-  const std::vector<cl_platform_id> all = all_platforms();
+  const std::vector<cl_platform_id> all = all_platforms(interpose::order_platforms_anew);
   const bool is_chosen = all.size() == 1 || (!all.empty() && interpose::orders_platforms());
   return is_chosen && is_remote_platform(all[0]) ? all[0] : nullptr;
 } catch (...) {

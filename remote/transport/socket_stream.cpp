@@ -56,6 +56,14 @@ class SocketStream final : public Stream {
   }
 
   bool write(std::span<iovec> parts, Duration stall_timeout, const WhileBlocked& while_blocked) override {
+    while (true) {
+      if (!write_some(parts)) return false;
+      if (parts.empty()) return true;
+      if (!wait_until_writable(socket_, stall_timeout, while_blocked)) return false;
+    }
+  }
+
+  bool write_some(std::span<iovec>& parts) override {
     parts = without(parts, 0);
     while (!parts.empty()) {
       msghdr message{};
@@ -64,14 +72,13 @@ class SocketStream final : public Stream {
       const ssize_t sent = ::sendmsg(socket_, &message, MSG_NOSIGNAL);
       if (sent >= 0) {
         parts = without(parts, static_cast<std::size_t>(sent));
-      } else if (errno == EAGAIN) {
-        if (!wait_until_writable(socket_, stall_timeout, while_blocked)) return false;
       } else if (errno != EINTR) {
-        return false;
+        return errno == EAGAIN;
       }
     }
     return true;
   }
+  [[nodiscard]] bool can_write_some() const override { return true; }
 
   bool has_data() override {
     std::byte byte{};

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include <sys/uio.h>
 
@@ -45,6 +46,11 @@ class Stream {
   // `stall_timeout`.
   virtual bool write(std::span<iovec> parts, Duration stall_timeout, const WhileBlocked& while_blocked) = 0;
   bool write(std::span<iovec> parts, Duration stall_timeout) { return write(parts, stall_timeout, {}); }
+
+  // Writes what is accepted at once, in order; `parts` becomes what is left. False: the connection is closed. Only if
+  // can_write_some(): TLS cannot say what part of a record has gone.
+  virtual bool write_some(std::span<iovec>& parts) { return write(std::exchange(parts, {}), Duration{}); }
+  [[nodiscard]] virtual bool can_write_some() const { return false; }
 
   // Whether a read would return data without waiting for the network, or would find the connection closed where the socket
   // alone does not show it.

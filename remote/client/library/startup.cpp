@@ -138,6 +138,7 @@ base::ForkLocks make_fork_locks() {
                                      {ForkOrder::migrations, &client.migration_worker}}) {
     locks.add<&CallbackQueue::reset_in_child>(order, *queue, *queue);
   }
+  locks.add(ForkOrder::migrations, client.direct_paths);
   // Other threads of the parent may have left its objects in any state, with any of their locks held: so the objects are
   // disowned and never touched again.
   locks.add<&objects::Objects::disown_all>(ForkOrder::objects, client.objects, client.objects);

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cerrno>
 #include <csignal>
+#include <exception>
 #include <fstream>
 #include <poll.h>
 #include <pthread.h>
@@ -202,7 +203,15 @@ bool Connection::accept_welcome(const FrameHeader& header, std::string& problem)
   // A server that sends pings rarely gets a longer timeout.
   timeout_ = std::max(timeout_, milliseconds(3 * std::min(welcome_->heartbeat(), 600'000U)));
   input_.set_stall_timeout(timeout_);
+  outbox_.emplace(*stream_, timeout_, [this] { return start_sender(); });
   return true;
+}
+
+bool Connection::start_sender() try {
+  std::thread([self = shared_from_this()] { self->outbox_->send_until_closed(); }).detach();
+  return true;
+} catch (const std::exception&) {  // no thread, or no memory
+  return false;
 }
 
 void Connection::wait_with(Condition done, void* function) {

@@ -1,8 +1,8 @@
 // The connection to one server: sending commands, receiving answers and events, and waiting for them.
 //
 // Sending. Commands are gathered and sent together: when enough have gathered, with a command whose caller is about to
-// wait, or after kFlushDelay by the watcher. Data is written from the program's memory to the socket, behind the
-// commands that come before it.
+// wait, or after kFlushDelay by the watcher. What the socket has no room for is sent by a thread of the outbox's (outbox.h).
+// Data is written from the program's memory to the socket, once the outbox is empty.
 //
 // Receiving. One thread reads at a time. A thread that waits becomes the reader if there is none: it reads the socket
 // until what it waits for has come, and meanwhile handles what comes for others. So an answer wakes only the thread
@@ -22,9 +22,9 @@
 // Shared memory. On a unix socket large data goes through memory that the server maps as well (shared_area.h): a
 // command then names a place in it, or a ring (shared_ring.h). Without free space data goes over the socket.
 //
-// Thread-safe. Lock order: reservations_mutex_, then out_mutex_, then requests_mutex_, then events_mutex_; released_mutex_
-// and the shared area's mutex are leaves, reader_mutex_ is taken alone. The reader never takes out_mutex_: its holder may be
-// waiting for a server that waits until we read.
+// Thread-safe. Lock order: reservations_mutex_, then out_mutex_, then requests_mutex_, then events_mutex_; released_mutex_,
+// the outbox's and the shared area's mutex are leaves, reader_mutex_ is taken alone. The reader never takes out_mutex_: its holder
+// may be waiting for a server that waits until we read.
 #pragma once
 
 #include <array>
@@ -45,6 +45,7 @@
 #include "base/file_descriptor.h"
 #include "base/mutex.h"
 #include "base/settings.h"
+#include "remote/client/link/outbox.h"
 #include "remote/client/link/pending_request.h"
 #include "remote/client/link/shared_area.h"
 #include "remote/client/link/shared_ring.h"
@@ -256,8 +257,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Whether commands of any queue may still be running on the server.
   bool has_commands_in_flight() CLEAVE_EXCLUDES(out_mutex_);
 
-  // Sends all gathered commands.
+  // Sends all gathered commands. Those that the socket has no room for are sent soon, by another thread.
   void flush() CLEAVE_EXCLUDES(out_mutex_);
+
+  // The same, and returns when the socket has taken them all, or the connection has ended: for the end of the process, from
+  // which on nothing else sends.
+  void flush_all() CLEAVE_EXCLUDES(out_mutex_);
 
   // Flushes, then returns when done() is true or the connection has ended. done() is called often, by this thread only,
   // and must become true by something that the server sends.
@@ -308,6 +313,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool handshake(const base::RemoteSettings& settings, bool query, Time until, std::string& problem);
   bool send_hello(std::span<const std::byte> message);
   bool accept_welcome(const FrameHeader& header, std::string& problem);
+  bool start_sender();
   // `begin`: of the handshake.
   void begin_trace(Time begin);
 
@@ -336,7 +342,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Ring::Peer ring_peer();
   void flush_locked(const Box& data) CLEAVE_REQUIRES(out_mutex_);
   void flush_as_watcher() CLEAVE_REQUIRES(out_mutex_);
-  bool send_gathered(const FrameHeader& header, const WhileBlocked& meanwhile) CLEAVE_REQUIRES(out_mutex_);
+  bool send_gathered(const FrameHeader& header, bool has_more, const WhileBlocked& meanwhile)
+      CLEAVE_REQUIRES(out_mutex_);
   bool send_payload(std::span<const std::byte> part) CLEAVE_REQUIRES(out_mutex_);
   void flush_locked(std::uint64_t more, const std::function<bool()>& write_more) CLEAVE_REQUIRES(out_mutex_);
   void keep_until_complete(Id event, SharedArea::Place place) CLEAVE_EXCLUDES(events_mutex_);
@@ -397,6 +404,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::unique_ptr<SharedArea> shared_;  // null: not supported by the server, or it is on another machine
   bool supports_rings_ = false;
   bool supports_end_answers_ = false;
+  std::optional<Outbox> outbox_;                 // its callers have out_mutex_
   std::optional<PayloadWriter> payload_writer_;  // with out_mutex_; empty: payloads are not compressed
   std::vector<std::byte> welcome_bytes_;
   const wire::Welcome* welcome_ = nullptr;

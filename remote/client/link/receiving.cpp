@@ -303,6 +303,7 @@ void Connection::end_connection() {
     ends.swap(memory_callbacks_);
   }
   stream_->shutdown();
+  outbox_->close();
   for (const auto& [sequence, pending] : requests) {
     pending->error = kConnectionLost;
     complete_request(*pending);

@@ -7,6 +7,7 @@
 #include <sys/timerfd.h>
 #include <sys/uio.h>
 
+#include "base/scoped_thread_state.h"
 #include "remote/client/link/call_trace.h"
 #include "remote/client/link/connection.h"
 #include "remote/protocol/frame.h"
@@ -242,6 +243,13 @@ void Connection::flush() {
   flush_locked({});
 }
 
+void Connection::flush_all() {
+  const base::ScopedCancelDisable uncancelled;
+  const base::MutexLock lock(out_mutex_);
+  flush_locked({});
+  outbox_->drain({});  // false: the connection has ended, and its commands with it
+}
+
 void Connection::flush_locked(const Box& data) {
   const auto send = [this](std::span<const std::byte> part)
                         CLEAVE_NO_THREAD_SAFETY_ANALYSIS { return send_payload(part); };
@@ -256,9 +264,11 @@ void Connection::flush_as_watcher() {
   watcher_sends_ = false;
 }
 
-// Its small data included.
-bool Connection::send_gathered(const FrameHeader& header, const WhileBlocked& meanwhile) {
+// Its small data included. `has_more`: the caller writes more of the frame's payload to the stream itself.
+bool Connection::send_gathered(const FrameHeader& header, bool has_more, const WhileBlocked& meanwhile) {
   const std::span message(builder_.GetBufferPointer(), builder_.GetSize());
+  const bool directly = has_more || in_blocks_;
+  if (directly && !outbox_->drain(meanwhile)) return false;
   if (in_blocks_) {
     payload_writer_->begin(header, std::as_bytes(message), timeout_, meanwhile);
     return payload_writer_->add(small_data_);
@@ -267,7 +277,8 @@ bool Connection::send_gathered(const FrameHeader& header, const WhileBlocked& me
   std::array<iovec, 3> parts{{{bytes.data(), bytes.size()},
                               {message.data(), message.size()},
                               {small_data_.data(), small_data_.size()}}};
-  return stream_->write(std::span(parts).first(small_data_.empty() ? 2 : 3), timeout_, meanwhile);
+  const auto all = std::span(parts).first(small_data_.empty() ? 2 : 3);
+  return directly ? stream_->write(all, timeout_, meanwhile) : outbox_->write(all, meanwhile);
 }
 
 bool Connection::send_payload(std::span<const std::byte> part) {
@@ -276,8 +287,10 @@ bool Connection::send_payload(std::span<const std::byte> part) {
   return stream_->write(std::span(&one, 1), timeout_);
 }
 
-// Sends what was gathered, then `more` bytes of payload by write_more().
+// Sends what was gathered, then `more` bytes of payload by write_more(). All of it, also where the program's thread is cancelled
+// meanwhile: the server could make nothing of what comes behind a part.
 void Connection::flush_locked(std::uint64_t more, const std::function<bool()>& write_more) {
+  const base::ScopedCancelDisable uncancelled;
   send_releases();
   if (commands_.empty()) {
     gathered_.store(false, std::memory_order_release);
@@ -288,7 +301,7 @@ void Connection::flush_locked(std::uint64_t more, const std::function<bool()>& w
   WhileBlocked meanwhile;
   if (watcher_sends_) meanwhile = [this] { read_as_watcher(); };
   in_blocks_ = payload_writer_ && payload_writer_->wants(header.payload);
-  bool sent = alive() && send_gathered(header, meanwhile) && write_more();
+  bool sent = alive() && send_gathered(header, more != 0, meanwhile) && write_more();
   if (in_blocks_) sent = sent && payload_writer_->end();
   if (!sent) stream_->shutdown();  // the reader ends the connection
   builder_.Clear();

@@ -65,7 +65,7 @@ void Servers::flush() {
     if (!server.mutex.try_lock()) continue;
     connection = server.connection;
     server.mutex.unlock();
-    if (connection != nullptr) connection->flush();
+    if (connection != nullptr) connection->flush_all();
   }
 }
 

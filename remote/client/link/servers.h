@@ -43,7 +43,8 @@ class Servers {
   // A connection that has not ended. Null: it has, and no new one could be opened in time.
   std::shared_ptr<Connection> live_connection(std::size_t server, Time until);
 
-  // Sends all gathered commands. Skips servers that another thread is connecting to.
+  // At the end of the process: returns when the sockets have taken all commands (Connection::flush_all()). Skips servers that
+  // another thread is connecting to.
   void flush();
 
   // Around fork() (base/fork_locks.h).

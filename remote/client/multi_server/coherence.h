@@ -21,7 +21,6 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "remote/client/multi_server/direct_paths.h"
 #include "remote/client/multi_server/held_object.h"
 #include "remote/client/multi_server/memory_access.h"
 #include "remote/client/multi_server/operation.h"
@@ -43,8 +42,6 @@ class CoherenceDomain {
   base::Mutex& mutex() CLEAVE_RETURN_CAPABILITY(mutex_) { return mutex_; }
   // The queue for migrations from and to a shard. Null: its server was lost before there was one.
   [[nodiscard]] cl_command_queue migration_queue(std::size_t shard) const { return migration_queues_[shard]; }
-  // For the thread of migrations.
-  [[nodiscard]] DirectPaths& direct_paths() { return direct_paths_; }
   [[nodiscard]] bool is_alive(std::size_t shard) const { return is_alive_(shard); }
 
  protected:
@@ -53,7 +50,6 @@ class CoherenceDomain {
 
  private:
   const IsAlive is_alive_;
-  DirectPaths direct_paths_;
 };
 
 struct CoherenceState {

@@ -9,6 +9,7 @@
 #include "remote/client/api/memory.h"
 #include "remote/client/api/memory_transfer.h"
 #include "remote/client/api/regions.h"
+#include "remote/client/link/connection.h"
 #include "remote/client/multi_server/direct_transfer.h"
 
 namespace cleave::remote::client::multi_server {
@@ -84,6 +85,21 @@ cl_int copy(const MigrationEnd& from, const MigrationEnd& to) {
   return error;
 }
 
+// Not where it has failed lately.
+bool go_directly(const MigrationEnd& from, const MigrationEnd& to) {
+  if (!can_go_directly(from, to)) return false;
+  const std::string& source = from.memory.connection->address();
+  const std::string& target = to.memory.connection->address();
+  if (!client.direct_paths.may_try(source, target, DirectPaths::Clock::now())) return false;
+  const bool good = transfer_directly(from, to);
+  if (good) {
+    client.direct_paths.succeeded(source, target);
+  } else {
+    client.direct_paths.failed(source, target, DirectPaths::Clock::now());
+  }
+  return good;
+}
+
 cl_int run(const Migration& migration) {
   const Object* const source = migration.source.object();
   const Object* const target = migration.target.object();
@@ -91,14 +107,7 @@ cl_int run(const Migration& migration) {
   CoherenceDomain& domain = *migration.coherence->domain;
   const MigrationEnd from{domain.migration_queue(migration.from), state_of<MemoryState>(*source)};
   const MigrationEnd to{domain.migration_queue(migration.to), state_of<MemoryState>(*target)};
-  const auto now = DirectPaths::Clock::now();
-  if (can_go_directly(from, to) && domain.direct_paths().may_try(migration.from, migration.to, now)) {
-    if (transfer_directly(from, to)) {
-      domain.direct_paths().succeeded(migration.from, migration.to);
-      return CL_SUCCESS;
-    }
-    domain.direct_paths().failed(migration.from, migration.to, DirectPaths::Clock::now());
-  }
+  if (go_directly(from, to)) return CL_SUCCESS;
   return copy(from, to);
 }
 

@@ -1,4 +1,4 @@
-// The process-wide object table, the callback threads, and how objects are found and created.
+// The process-wide object table, the callback threads, what is known of ways between servers, and how objects are found and created.
 //
 // Thread-safe.
 #pragma once
@@ -11,6 +11,7 @@
 #include "base/no_destructor.h"
 #include "objects/objects.h"
 #include "remote/client/link/box.h"
+#include "remote/client/multi_server/direct_paths.h"
 #include "remote/client/objects/callback_queue.h"
 #include "remote/client/objects/info_output.h"
 #include "remote/client/objects/object_state.h"
@@ -26,6 +27,7 @@ struct Client {
   CallbackQueue internal_callbacks;
   CallbackQueue migration_worker;
   SvmBlocks svm;
+  multi_server::DirectPaths direct_paths;
 };
 
 // Never destroyed: programs call OpenCL from exit handlers, too. Defined in library/startup.cpp.

@@ -1,10 +1,11 @@
 #include "remote/server/peers/peer_desk.h"
 
-#include <charconv>
+#include <algorithm>
 #include <exception>
 #include <span>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "remote/server/front/relay.h"
 #include "remote/server/front/socket_pair.h"
@@ -18,8 +19,10 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// To reach a source, make TLS's handshake and ours; all of its addresses together.
-constexpr std::chrono::seconds kConnectTime{2 * kHelloSeconds};
+// To reach a source, with TLS's handshake, and to make ours as well; all of its addresses together. A server that cannot be reached
+// says nothing, and the contents' way through the program's machine waits for that.
+constexpr std::chrono::seconds kReachTime{2};
+constexpr std::chrono::seconds kConnectTime{kHelloSeconds};
 
 }  // namespace
 
@@ -127,20 +130,28 @@ void PeerDesk::end_fetch(std::uint64_t worker) {
 std::unique_ptr<Stream> PeerDesk::connect(const PeerMessage& request, bool& is_tls, std::string& why) const {
   const auto ticket = read_ticket(std::as_bytes(std::span(request.ticket)));
   if (!ticket) return why = "no ticket", nullptr;
-  const Time until = steady_clock::now() + kConnectTime;
+  const Time begin = steady_clock::now();
+  const Time until = begin + kConnectTime;
   const TlsFiles files{options_.peer_authority, options_.tls.certificate, options_.tls.key};
   why = "none of its addresses is of a server that --peers names";
+  std::vector<Endpoint> endpoints;
   for (const std::string& address : request.addresses) {
     const auto endpoint = read_endpoint(address);
-    if (!endpoint || !options_.peers.permits(*endpoint)) continue;
-    ConnectResult connected = connect_to(*endpoint, files, until);
-    why = as_text(*endpoint) + ": " + connected.problem;
+    if (endpoint && options_.peers.permits(*endpoint)) endpoints.push_back(*endpoint);
+  }
+  std::size_t left = endpoints.size();
+  for (const Endpoint& endpoint : endpoints) {
+    // One that does not answer leaves the others their part of the time.
+    const Time now = steady_clock::now();
+    const Time reached = now + (std::max(begin + kReachTime, now) - now) / left--;
+    ConnectResult connected = connect_to(endpoint, files, reached);
+    why = as_text(endpoint) + ": " + connected.problem;
     if (!connected.stream) continue;
     if (present_ticket(*connected.stream, *ticket, until, why)) {
-      is_tls = endpoint->tls;
+      is_tls = endpoint.tls;
       return std::move(connected.stream);
     }
-    why.insert(0, as_text(*endpoint) + ": ");
+    why.insert(0, as_text(endpoint) + ": ");
   }
   return nullptr;
 }

@@ -4,34 +4,21 @@
 #include <sstream>
 
 #include "remote/protocol/limits.h"
+#include "remote/server/supervisor/sized_text.h"
 
 namespace cleave::remote::server {
 namespace {
 
 constexpr std::size_t kMaxReason = 200;  // bytes
 
-void write_sized(std::ostream& stream, const std::string& text) {
-  stream << ' ' << text.size() << ' ' << text;
-}
-
-bool read_sized(std::istream& stream, std::string& text, std::size_t most) {
-  std::size_t size = 0;
-  stream >> size;
-  stream.get();
-  if (!stream || size > most) return false;
-  text.resize(size);
-  stream.read(text.data(), static_cast<std::streamsize>(size));
-  return static_cast<bool>(stream);
-}
-
 }  // namespace
 
 std::string encode(const PeerMessage& message) {
   std::ostringstream text;
-  text << static_cast<char>(message.kind) << message.number;
+  text << static_cast<char>(message.kind) << message.number << ' ';
   write_sized(text, message.ticket);
   write_sized(text, message.why.substr(0, kMaxReason));
-  text << ' ' << message.addresses.size();
+  text << message.addresses.size() << ' ';
   for (const std::string& each : message.addresses) write_sized(text, each);
   return text.str();
 }

@@ -4,39 +4,26 @@
 #include <sstream>
 
 #include "base/number.h"
+#include "remote/server/supervisor/sized_text.h"
 
 namespace cleave::remote::server {
 namespace {
 
-// Texts may contain spaces.
-void write_text(std::ostream& stream, const std::string& text) {
-  stream << text.size() << ' ' << text << ' ';
-}
-
-bool read_text(std::istream& stream, std::string& text, std::size_t most) {
-  std::size_t size = 0;
-  stream >> size;
-  stream.get();
-  if (!stream || size > most) return false;
-  text.resize(size);
-  stream.read(text.data(), static_cast<std::streamsize>(size));
-  return static_cast<bool>(stream);
-}
-
 void write(std::ostream& stream, const ClientInfo& client) {
-  write_text(stream, client.name);
+  write_sized(stream, client.name);
   stream << client.version << ' ' << client.features << ' ' << client.heartbeat << ' ' << client.is_query
          << ' ' << client.is_relayed << ' ';
 }
 
 bool read(std::istream& stream, ClientInfo& client, std::size_t most) {
-  return read_text(stream, client.name, most) && stream >> client.version >> client.features >>
-                                                     client.heartbeat >> client.is_query >> client.is_relayed;
+  return read_sized(stream, client.name, most) && stream >> client.version >> client.features >>
+                                                      client.heartbeat >> client.is_query >>
+                                                      client.is_relayed;
 }
 
 // -1: the client's class is not set.
 void write(std::ostream& stream, const Grant& grant) {
-  write_text(stream, grant.tenant);
+  write_sized(stream, grant.tenant);
   stream << grant.memory.has_value() << ' ' << grant.memory.value_or(0) << ' ' << grant.sessions << ' '
          << grant.weight << ' ' << grant.cap.has_value() << ' ' << grant.cap.value_or(base::Cap{}).permille
          << ' ' << grant.cap.value_or(base::Cap{}).borrow << ' '
@@ -49,7 +36,7 @@ bool read(std::istream& stream, Grant& grant, std::size_t most) {
   bool has_cap = false;
   base::Cap cap;
   int priority = -1;
-  if (!read_text(stream, grant.tenant, most) ||
+  if (!read_sized(stream, grant.tenant, most) ||
       !(stream >> has_memory >> memory >> grant.sessions >> grant.weight >> has_cap >> cap.permille >>
         cap.borrow >> priority))
     return false;
@@ -88,8 +75,8 @@ std::string quoted(std::string name) {
 std::string encode(const Introduction& introduction) {
   std::ostringstream text;
   text << introduction.id << ' ';
-  write_text(text, introduction.peer);
-  write_text(text, introduction.peer_key);
+  write_sized(text, introduction.peer);
+  write_sized(text, introduction.peer_key);
   write(text, introduction.client);
   write(text, introduction.grant);
   return text.str();
@@ -97,22 +84,22 @@ std::string encode(const Introduction& introduction) {
 
 bool decode(const std::string& text, Introduction& introduction) {
   std::istringstream stream(text);
-  return stream >> introduction.id && read_text(stream, introduction.peer, text.size()) &&
-         read_text(stream, introduction.peer_key, text.size()) &&
+  return stream >> introduction.id && read_sized(stream, introduction.peer, text.size()) &&
+         read_sized(stream, introduction.peer_key, text.size()) &&
          read(stream, introduction.client, text.size()) && read(stream, introduction.grant, text.size());
 }
 
 std::string encode(const Verdict& verdict) {
   std::ostringstream text;
   text << verdict.id << ' ' << static_cast<int>(verdict.answer) << ' ';
-  write_text(text, verdict.why);
+  write_sized(text, verdict.why);
   return text.str();
 }
 
 bool decode(const std::string& text, Verdict& verdict) {
   std::istringstream stream(text);
   int answer = 0;
-  if (!(stream >> verdict.id >> answer) || !read_text(stream, verdict.why, text.size())) return false;
+  if (!(stream >> verdict.id >> answer) || !read_sized(stream, verdict.why, text.size())) return false;
   verdict.answer = static_cast<Verdict::Answer>(answer);
   return answer >= 0 && answer <= static_cast<int>(Verdict::Answer::waits);
 }

@@ -110,11 +110,11 @@ void FrontProcess::answer(const Newcomer& newcomer, Verdict::Answer answer, std:
   end();
 }
 
-void FrontProcess::forward(const WorkerPacket& packet) {
+bool FrontProcess::forward(const WorkerPacket& packet) {
   const std::string text = encode(packet);
   // Most of the socket's buffer is left for verdicts: a worker may send as much as it likes.
-  if (control_.is_open() && wait_for(control_.get(), POLLOUT, Clock::now()))
-    ::send(control_.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  return control_.is_open() && wait_for(control_.get(), POLLOUT, Clock::now()) &&
+         ::send(control_.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
 }
 
 void FrontProcess::end() {

@@ -63,8 +63,8 @@ class FrontProcess {
   // To the front that has introduced the newcomer; nothing if another one runs since.
   void answer(const Newcomer& newcomer, Verdict::Answer answer, std::string why = {});
 
-  // A worker's message. It is lost if there is no front, or one that does not read: the worker notices.
-  void forward(const WorkerPacket& packet);
+  // A worker's message. False: it is lost, since there is no front, or one that does not read. The worker notices.
+  [[nodiscard]] bool forward(const WorkerPacket& packet);
   // Which front it is that runs.
   [[nodiscard]] unsigned number() const { return latest_; }
 

@@ -183,12 +183,11 @@ void Workers::read_message(Worker& worker) {
 
 // Nothing that a client sends is read here: the worker may be anybody's code, and what it says is the front's to judge.
 void Workers::forward(Worker& worker, const std::string& body) {
-  if (std::exchange(worker.front, front_.number()) != front_.number()) worker.requests = 0;
-  if (worker.state != Worker::State::client || ++worker.requests > kMaxPeerRequests) {
+  if (worker.state != Worker::State::client || !worker.requests.begin(front_.number())) {
     worker.end_reason = "its worker asks for too much";
     return close_control(worker);
   }
-  front_.forward({worker.number, body});
+  if (!front_.forward({worker.number, body})) worker.requests.lose();
 }
 
 // To a worker that does not read it is lost.
@@ -197,8 +196,7 @@ void Workers::forward(PacketForWorker packet) {
     return worker.number == packet.packet.worker && worker.control >= 0;
   });
   if (found == workers_.end()) return discard(std::move(packet.descriptors));
-  if (is_answer(packet.packet.body) && found->front == front_.number() && found->requests > 0)
-    --found->requests;
+  if (is_answer(packet.packet.body)) found->requests.end(front_.number());
   std::vector<int> descriptors;
   for (const base::FileDescriptor& each : packet.descriptors) descriptors.push_back(each.get());
   if (wait_for(found->control, POLLOUT, steady_clock::now()))

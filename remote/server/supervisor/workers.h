@@ -22,6 +22,7 @@
 #include "remote/server/supervisor/client_count_file.h"
 #include "remote/server/supervisor/front_counters.h"
 #include "remote/server/supervisor/front_process.h"
+#include "remote/server/supervisor/front_requests.h"
 #include "remote/server/supervisor/places.h"
 #include "remote/server/supervisor/statistics.h"
 #include "remote/transport/descriptor_passing.h"
@@ -79,8 +80,7 @@ class Workers {
     enum class State : std::uint8_t { spare, query, client };
     std::unique_ptr<WorkerWalls> walls;
     std::uint64_t number = 0;  // by which the front knows it
-    unsigned requests = 0;     // to the front that runs, not answered
-    unsigned front = 0;        // which one that is
+    FrontRequests requests{};  // that it has not answered
     State state = State::spare;
     pid_t process = -1;
     int control = -1;             // -1: closed by the worker

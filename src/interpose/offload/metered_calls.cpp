@@ -1,10 +1,13 @@
 // The functions of the table below that tell what a run costs: they enqueue, wait, move data or create what a server has to answer for.
-// Each calls the driver's own and returns what that returns. Without cleanup around it, where the thread may be cancelled.
+// Each calls the driver's own and returns what that returns. A thread that is cancelled in a wait goes when the wait is over: cut short
+// it would be counted until the program ends.
 
 #include <cstdint>
+#include <pthread.h>
 #include <string_view>
 #include <tuple>
 
+#include "base/scoped_thread_state.h"
 #include "interpose/calls/overrides.h"
 #include "interpose/interposer.h"
 #include "interpose/limits/image_bytes.h"
@@ -136,19 +139,29 @@ struct MeteredCommand<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters..
   }
 };
 
-// A function that returns when the device, or the server, has answered.
+// A function that returns when the device, or the server, has answered: called by a thread that cannot be cancelled, or that goes
+// afterwards, at a place without destructors pending.
 template <auto Entry, typename Function = opencl::FunctionAt<Entry>>
 struct MeteredWait;
 
 template <auto Entry, typename Result, typename... Parameters>
 struct MeteredWait<Entry, Result(CL_API_CALL*)(Parameters...)> {
-  static Result CL_API_CALL call(Parameters... parameters) {
+  static Result CL_API_CALL call_then_test_cancel(Parameters... parameters) {
+    const Result result = stay(parameters...);
+    pthread_testcancel();
+    return result;
+  }
+  static Result CL_API_CALL call(Parameters... parameters) noexcept {
+    const base::ScopedCancelDisable uncancelled;
     Offload& run = offload();
     run.begin_wait();
     const Result result = (run.below().*Entry)(parameters...);
     run.end_wait(is_good(result));
     return result;
   }
+
+ private:
+  [[gnu::noinline]] static Result stay(Parameters... parameters) noexcept { return call(parameters...); }
 };
 
 // A new queue may have the handle of one that has been released.
@@ -178,7 +191,8 @@ cl_int CL_API_CALL launch(cl_command_queue queue, cl_kernel kernel, cl_uint dims
   return error;
 }
 
-cl_int CL_API_CALL set_argument(cl_kernel kernel, cl_uint index, size_t size, const void* value) {
+cl_int CL_API_CALL set_argument(cl_kernel kernel, cl_uint index, size_t size, const void* value) noexcept {
+  const base::ScopedCancelDisable uncancelled;
   Offload& run = offload();
   const bool is_first = run.begin_first_wait(kernel, index);
   const cl_int error = run.below().clSetKernelArg(kernel, index, size, value);
@@ -235,13 +249,13 @@ Table Offload::metered() const {
   replace<&Table::clCreateCommandQueue>(table, MeteredQueue<&Table::clCreateCommandQueue>::call);
   replace<&Table::clCreateCommandQueueWithProperties>(
       table, MeteredQueue<&Table::clCreateCommandQueueWithProperties>::call);
-  replace<&Table::clFinish>(table, MeteredWait<&Table::clFinish>::call);
-  replace<&Table::clWaitForEvents>(table, MeteredWait<&Table::clWaitForEvents>::call);
+  replace<&Table::clFinish>(table, MeteredWait<&Table::clFinish>::call_then_test_cancel);
+  replace<&Table::clWaitForEvents>(table, MeteredWait<&Table::clWaitForEvents>::call_then_test_cancel);
   replace<&Table::clCreateContext>(table, MeteredWait<&Table::clCreateContext>::call);
   replace<&Table::clCreateContextFromType>(table, MeteredWait<&Table::clCreateContextFromType>::call);
-  replace<&Table::clBuildProgram>(table, MeteredWait<&Table::clBuildProgram>::call);
-  replace<&Table::clCompileProgram>(table, MeteredWait<&Table::clCompileProgram>::call);
-  replace<&Table::clLinkProgram>(table, MeteredWait<&Table::clLinkProgram>::call);
+  replace<&Table::clBuildProgram>(table, MeteredWait<&Table::clBuildProgram>::call_then_test_cancel);
+  replace<&Table::clCompileProgram>(table, MeteredWait<&Table::clCompileProgram>::call_then_test_cancel);
+  replace<&Table::clLinkProgram>(table, MeteredWait<&Table::clLinkProgram>::call_then_test_cancel);
   replace<&Table::clCreateKernel>(table, MeteredWait<&Table::clCreateKernel>::call);
   replace<&Table::clCreateSubBuffer>(table, MeteredWait<&Table::clCreateSubBuffer>::call);
   return table;

@@ -157,6 +157,17 @@ bool Offload::prefers_remote(const std::vector<ListedPlatform>& platforms) {
   return decision.remote_first;
 }
 
+bool Offload::lists_remote_first(const std::vector<ListedPlatform>& platforms) {
+  {
+    const base::MutexLock lock(mutex_);
+    if (lists_remote_first_) return *lists_remote_first_;
+  }
+  const bool decided = prefers_remote(platforms);
+  const base::MutexLock lock(mutex_);
+  if (!lists_remote_first_) lists_remote_first_ = decided;  // another thread may have been first
+  return *lists_remote_first_;
+}
+
 void Offload::explain(const learn::OffloadDecision& decision) {
   const std::string text = learn::describe(decision);
   {

@@ -47,6 +47,8 @@ class Offload {
   // Whether the remote platforms among these should come first. Connects to servers that have been lost. May throw
   // std::bad_alloc.
   bool prefers_remote(const std::vector<ListedPlatform>& platforms);
+  // The same where they are listed: what was decided first holds for the whole process.
+  bool lists_remote_first(const std::vector<ListedPlatform>& platforms);
   // Puts a servers' platform's devices into the order that was decided on last.
   void order_devices(std::vector<cl_device_id>& devices) const;
 
@@ -102,6 +104,7 @@ class Offload {
   std::vector<cl_device_id> remote_order_ CLEAVE_GUARDED_BY(mutex_);
   std::optional<std::vector<learn::RunLine>> runs_ CLEAVE_GUARDED_BY(mutex_);  // of this program, read once
   std::string explained_ CLEAVE_GUARDED_BY(mutex_);
+  std::optional<bool> lists_remote_first_ CLEAVE_GUARDED_BY(mutex_);
 };
 
 // Null unless the settings want it.

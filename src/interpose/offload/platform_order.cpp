@@ -5,6 +5,19 @@
 #include "interpose/interposer.h"
 
 namespace cleave::interpose {
+namespace {
+
+using Decide = bool (Offload::*)(const std::vector<ListedPlatform>&);
+
+// By that decision, where there is one to be made.
+void order_by(Decide decide, std::vector<ListedPlatform>& platforms) {
+  if (!orders_platforms()) return;
+  Offload* const offload = current_interposer()->offload.get();
+  if (offload != nullptr && !(offload->*decide)(platforms)) return;
+  std::stable_partition(platforms.begin(), platforms.end(), is_of_servers);
+}
+
+}  // namespace
 
 bool orders_platforms() {
   const Interposer* const p = current_interposer();
@@ -12,10 +25,11 @@ bool orders_platforms() {
 }
 
 void order_platforms(std::vector<ListedPlatform>& platforms) {
-  if (!orders_platforms()) return;
-  const Interposer* const p = current_interposer();
-  if (p->offload != nullptr && !p->offload->prefers_remote(platforms)) return;
-  std::stable_partition(platforms.begin(), platforms.end(), is_of_servers);
+  order_by(&Offload::lists_remote_first, platforms);
+}
+
+void order_platforms_anew(std::vector<ListedPlatform>& platforms) {
+  order_by(&Offload::prefers_remote, platforms);
 }
 
 bool orders_devices() noexcept {

@@ -11,9 +11,11 @@
 
 namespace cleave::interpose {
 
-// Puts servers' platforms first if the settings, or what is predicted, say so; all others keep their order. May throw
-// std::bad_alloc.
+// Puts servers' platforms first if the settings, or what is predicted, say so; all others keep their order. The same for the whole
+// process: programs remember a platform's place. May throw std::bad_alloc.
 void order_platforms(std::vector<ListedPlatform>& platforms);
+// As predicted now, for calls that name no platform: a server may have been lost, or be back.
+void order_platforms_anew(std::vector<ListedPlatform>& platforms);
 // Whether it may change their order.
 [[nodiscard]] bool orders_platforms();
 

@@ -1,8 +1,9 @@
 // Contents that move between the devices of a context, back and forth, and that hardly anything but a digest of comes to the
 // program.
 //
-//   moving_contents BYTES...      the size of each buffer
+//   moving_contents [--apart] BYTES...      the size of each buffer; with --apart each in a context of its own
 #include <functional>
+#include <string_view>
 
 #include "multi_server_setup.h"
 
@@ -49,6 +50,10 @@ class Moving {
 }  // namespace
 
 int main(int count, char** arguments) {
+  const bool apart = count > 1 && std::string_view(arguments[1]) == "--apart";
+  const auto bytes = [&](int i) { return std::strtoull(arguments[i], nullptr, 10); };
+  for (int i = 2; apart && i < count; ++i) Moving().run(bytes(i));
+  if (apart) return 0;
   const Moving moving;
-  for (int i = 1; i < count; ++i) moving.run(std::strtoull(arguments[i], nullptr, 10));
+  for (int i = 1; i < count; ++i) moving.run(bytes(i));
 }

@@ -123,25 +123,35 @@ class Automatic(PreferTest):
         self.assertEqual(len(lines), 1, run_)
         self.assertIn(self.server.addresses["tcp"], lines[0])
 
-    def test_next_context_is_local_when_the_server_has_died(self):
-        for options in ((), ("--default",)):
-            with self.subTest(options=options):
-                self.cache = self.own_folder() / f"cache{len(options)}"
-                self.learn_slow_local_device("preload", *options)
-                program = self.start(*options)
-                self.assertEqual(program.reply(), REMOTE)
-                self.assertEqual(program.execute("again"), REMOTE)
-                self.server.kill()
-                replies = []
-                # The end of a connection may be noticed by the call that fails for it.
-                wait_until(lambda program=program, replies=replies: replies.append(program.execute("again")) or replies[-1] == LOCAL,
-                           lambda replies=replies: f"no local context: {replies}")
-                self.assertTrue(all(DEVICE_LOST in reply for reply in replies[:-1]), replies)
-                self.server = self.start_server(self.own_folder() / "server", before=self.server)
-                self.assertEqual(program.execute("again"), REMOTE)
-                _, err = program.process.communicate(timeout=60)
-                self.assertEqual(program.process.returncode, 0, err)
-                self.assertEqual(err.count("cannot be used"), 1, err)
+    def program_that_works_remotely(self, *options):
+        self.learn_slow_local_device("preload", *options)
+        program = self.start(*options)
+        self.assertEqual(program.reply(), REMOTE)
+        self.assertEqual(program.execute("again"), REMOTE)
+        return program
+
+    def assertRemoteWhenTheServerIsBack(self, program):
+        self.server = self.start_server(self.own_folder() / "server", before=self.server)
+        self.assertEqual(program.execute("again"), REMOTE)
+        _, err = program.process.communicate(timeout=60)
+        self.assertEqual(program.process.returncode, 0, err)
+        self.assertEqual(err.count("cannot be used"), 1, err)
+
+    def test_next_context_of_no_platform_is_local_when_the_server_has_died(self):
+        program = self.program_that_works_remotely("--default")
+        self.server.kill()
+        replies = []
+        # The end of a connection may be noticed by the call that fails for it.
+        wait_until(lambda: replies.append(program.execute("again")) or replies[-1] == LOCAL, lambda: f"no local context: {replies}")
+        self.assertTrue(all(DEVICE_LOST in reply for reply in replies[:-1]), replies)
+        self.assertRemoteWhenTheServerIsBack(program)
+
+    def test_order_of_platforms_stays_when_the_server_has_died(self):
+        program = self.program_that_works_remotely()
+        self.server.kill()
+        for _ in range(5):
+            self.assertIn(DEVICE_LOST, program.execute("again"))
+        self.assertRemoteWhenTheServerIsBack(program)
 
     def start(self, *options):
         """It works once by itself, and once more for each line."""

@@ -7,7 +7,7 @@ import struct
 import types
 
 from certificates import Certificates
-from proxy import Proxy
+from proxy import Listener, Proxy
 from support.options import OPTIONS, main
 from support.processes import wait_until
 from support.remote import DEVICE_LOST, HANG_TIMEOUT, METRICS, RemoteTest
@@ -42,6 +42,18 @@ class ProxyOfAnOlderServer(Proxy):
             self.found = True
             return data.replace(there, not_there, 1)
         return data
+
+
+class Refusing(Listener):
+    """It ends each connection at once."""
+
+    def __init__(self):
+        self.connections = 0
+        super().__init__("tcp")
+
+    def serve(self, client):
+        self.connections += 1
+        client.close()
 
 
 class ServerToServer(RemoteTest):
@@ -177,6 +189,15 @@ class ServerToServer(RemoteTest):
         self.pair(between=[f"tcp:127.0.0.1:{free_port()}" for _ in range(2)])
         self.assertThroughTheProgram(self.moved(self.links()))
         self.assertIn("no server there", self.servers[1].text())
+
+    def test_what_fails_in_one_context_is_not_tried_in_the_next(self):
+        between = [Refusing(), Refusing()]
+        for one in between:
+            self.addCleanup(one.close)
+        self.pair(between=[one.address for one in between])
+        self.command = [OPTIONS.programs / "moving_contents", "--apart", *[SIZES[1]] * 3]
+        self.assertGreater(self.moved(self.links()), 3 * MOVES * SIZES[1])
+        self.assertEqual([one.connections for one in between], [1, 1])
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
-// Which thread reads a connection, and which thread incoming data wakes: a client's connection to a server under
-// the test's control.
+// Which thread reads a connection, which thread incoming data wakes, and what happens while the server reads nothing: a client's
+// connection to a server under the test's control.
 #include "remote/client/link/connection.h"
 
 #include <atomic>
 #include <future>
+#include <numeric>
 #include <optional>
 #include <poll.h>
+#include <pthread.h>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -15,6 +17,7 @@
 #include <gtest/gtest.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "base/no_destructor.h"
 #include "daemon/listening_socket.h"
@@ -152,6 +155,27 @@ class ScriptedServer {
     return false;
   }
 
+  // The offsets of all WriteBuffer commands until a FlushQueue comes. Each one's data is to be bytes of its offset's value.
+  std::vector<std::uint64_t> written_offsets() {
+    std::vector<std::uint64_t> offsets;
+    FrameHeader header;
+    while (input_->next(header, std::chrono::steady_clock::now() + kLong) == ReadStatus::data) {
+      for (const auto* const command :
+           *flatbuffers::GetRoot<wire::Commands>(input_->message().data())->commands()) {
+        if (command->body_type() == wire::Body::FlushQueue) return offsets;
+        if (command->body_type() != wire::Body::WriteBuffer) continue;
+        offsets.push_back(command->body_as_WriteBuffer()->offset());
+        std::vector<std::byte> data(command->payload());
+        if (!input_->read_payload(data)) return {};
+        const auto expected = static_cast<std::byte>(offsets.back());
+        if (std::any_of(data.begin(), data.end(), [&](std::byte each) { return each != expected; }))
+          ADD_FAILURE() << "other data for offset " << offsets.back();
+      }
+    }
+    return {};
+  }
+  void end() { stream_->shutdown(); }
+
  private:
   bool send(FrameKind kind, const flatbuffers::FlatBufferBuilder& builder, std::size_t bytes = 0) {
     const std::vector<std::byte> nothing(bytes);
@@ -224,12 +248,16 @@ TEST(Connection, ClocksAreComparedWithAServerThatTraces) {
 TEST(Connection, IsReadWhileItsThreadSends) {
   ScriptedServer server;
   std::vector<std::byte> data(4096);
+  std::atomic<std::size_t> sent{0};
   auto program = std::async(std::launch::async, [&] {
     cl_int error = CL_SUCCESS;
-    for (unsigned i = 0; i < 300 && error == CL_SUCCESS; ++i) {
-      const Box box = Box::contiguous(data.data(), data.size());
-      error = server.client().post_data(
-          {.queue = 1}, box, [&](auto& b) { return wire::CreateWriteBuffer(b, 2, 0, data.size()); });
+    // More than what is held while the socket is full.
+    while (sent < Outbox::kMost + (std::size_t{1} << 20U) && error == CL_SUCCESS) {
+      for (unsigned i = 0; i < 8 && error == CL_SUCCESS; ++i, sent += data.size()) {
+        const Box box = Box::contiguous(data.data(), data.size());
+        error = server.client().post_data(
+            {.queue = 1}, box, [&](auto& b) { return wire::CreateWriteBuffer(b, 2, 0, data.size()); });
+      }
       std::this_thread::sleep_for(milliseconds(1));  // so that it is sent by the connection's thread
     }
     if (error == CL_SUCCESS)
@@ -237,11 +265,122 @@ TEST(Connection, IsReadWhileItsThreadSends) {
     server.client().flush();
     return error;
   });
+  while (sent < Outbox::kMost && program.wait_for(milliseconds(1)) == std::future_status::timeout) {
+  }
   server.await_silence();
   for (unsigned i = 0; i < 16; ++i) ASSERT_TRUE(server.say_gone(1, std::size_t{1} << 20U));
   EXPECT_TRUE(server.read_until(wire::Body::FlushQueue));
   EXPECT_EQ(program.get(), CL_SUCCESS);
   EXPECT_TRUE(server.client().alive());
+}
+
+// A write that is as large as data that is copied can be, and more than a socket holds of them.
+constexpr std::size_t kWrite = 4096;
+constexpr std::uint64_t kWrites = 300;
+
+cl_int write_to_offset(Connection& connection, std::uint64_t offset, std::vector<std::byte> data) {
+  std::fill(data.begin(), data.end(), static_cast<std::byte>(offset));
+  const cl_int error =
+      connection.post_data({.queue = 1}, Box::contiguous(data.data(), data.size()),
+                           [&](auto& b) { return wire::CreateWriteBuffer(b, 2, offset, data.size()); });
+  std::fill(data.begin(), data.end(), std::byte{0xff});
+  return error;
+}
+
+cl_int post_flush(Connection& connection) {
+  return connection.post({.queue = 1}, [](auto& b) { return wire::CreateFlushQueue(b); });
+}
+
+cl_int fill_socket(Connection& connection) {
+  cl_int error = CL_SUCCESS;
+  for (std::uint64_t i = 0; i < kWrites && error == CL_SUCCESS; ++i)
+    error = write_to_offset(connection, i, std::vector<std::byte>(kWrite));
+  connection.flush();
+  return error;
+}
+
+std::vector<std::uint64_t> numbers_up_to(std::uint64_t count) {
+  std::vector<std::uint64_t> all(count);
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+// As ScriptedServer, which has read nothing of what the client has sent.
+class FullConnectionTest : public testing::Test {
+ protected:
+  FullConnectionTest() { EXPECT_EQ(fill_socket(server_.client()), CL_SUCCESS); }
+
+  ScriptedServer server_;
+};
+
+TEST_F(FullConnectionTest, CommandsDoNotWait) {
+  EXPECT_EQ(post_flush(server_.client()), CL_SUCCESS);
+  server_.client().flush();
+  EXPECT_EQ(server_.written_offsets(), numbers_up_to(kWrites));
+}
+
+TEST_F(FullConnectionTest, LargeDataIsSentBehindThemFromTheProgramsMemory) {
+  auto program = std::async(std::launch::async, [&] {
+    const cl_int error =
+        write_to_offset(server_.client(), kWrites, std::vector<std::byte>(std::size_t{1} << 20U));
+    return error == CL_SUCCESS ? post_flush(server_.client()) : error;
+  });
+  EXPECT_EQ(server_.written_offsets(), numbers_up_to(kWrites + 1));
+  EXPECT_EQ(program.get(), CL_SUCCESS);
+}
+
+TEST_F(FullConnectionTest, EndOfTheConnectionFailsAllCalls) {
+  auto program = std::async(std::launch::async, [&] {
+    PendingRequest pending;
+    return server_.client().call({}, pending, [](auto& b) { return wire::CreatePing(b, 0); });
+  });
+  server_.end();
+  EXPECT_EQ(program.get(), kConnectionLost);
+  server_.client().wait([] { return false; });
+  EXPECT_EQ(post_flush(server_.client()), kConnectionLost);
+}
+
+TEST_F(FullConnectionTest, ForkedChildSendsNothingOfIt) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    server_.client().close_in_child();
+    ::_exit(server_.client().alive() ? 1 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(post_flush(server_.client()), CL_SUCCESS);
+  EXPECT_EQ(server_.written_offsets(), numbers_up_to(kWrites));
+}
+
+TEST(Connection, CancelledThreadLeavesNoPartOfAMessage) {
+  ScriptedServer server;
+  const auto run = [](void* client) -> void* {
+    pthread_cancel(pthread_self());
+    write_to_offset(*static_cast<Connection*>(client), 0, std::vector<std::byte>(std::size_t{1} << 16U));
+    pthread_testcancel();
+    return nullptr;
+  };
+  pthread_t thread{};
+  ASSERT_EQ(pthread_create(&thread, nullptr, run, &server.client()), 0);
+  void* result = nullptr;
+  ASSERT_EQ(pthread_join(thread, &result), 0);
+  EXPECT_EQ(result, PTHREAD_CANCELED);
+  EXPECT_EQ(write_to_offset(server.client(), 1, std::vector<std::byte>(kWrite)), CL_SUCCESS);
+  EXPECT_EQ(post_flush(server.client()), CL_SUCCESS);
+  server.client().flush();
+  EXPECT_EQ(server.written_offsets(), numbers_up_to(2));
+}
+
+// At the end of the process, after which nothing else sends.
+TEST_F(FullConnectionTest, AtTheEndOfTheProcessEverythingIsSent) {
+  EXPECT_EQ(post_flush(server_.client()), CL_SUCCESS);
+  auto program = std::async(std::launch::async, [&] {
+    server_.client().flush_all();
+    server_.client().close();
+  });
+  EXPECT_EQ(server_.written_offsets(), numbers_up_to(kWrites));
+  program.get();
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The parts of the server's front that need neither a client nor a process.
+// The parts of the server's front, and of what the supervisor knows of it, that need neither a client nor a process.
 #include <poll.h>
 #include <set>
 #include <string>
@@ -15,6 +15,8 @@
 #include "remote/server/front/refusal_log.h"
 #include "remote/server/front/relay.h"
 #include "remote/server/supervisor/front_counters.h"
+#include "remote/server/supervisor/front_process.h"
+#include "remote/server/supervisor/front_requests.h"
 #include "remote/transport/descriptor_passing.h"
 
 #include <netinet/in.h>
@@ -220,6 +222,39 @@ TEST(Descriptors, AreDiscardedElsewhere) {
   const base::FileDescriptor left(ends[0]);
   EXPECT_TRUE(wait_for(left.get(), POLLIN, std::chrono::steady_clock::now() + 10s))
       << "its writer is not closed";
+}
+
+TEST(FrontRequests, OnlyUnansweredOnesCount) {
+  FrontRequests requests;
+  for (unsigned i = 0; i < kMaxPeerRequests; ++i) EXPECT_TRUE(requests.begin(1));
+  EXPECT_FALSE(requests.begin(1));
+  for (unsigned i = 0; i < 2; ++i) requests.end(1);
+  EXPECT_TRUE(requests.begin(1));
+  EXPECT_FALSE(requests.begin(1));
+}
+
+TEST(FrontRequests, WhatDoesNotReachTheFrontDoesNotCount) {
+  FrontRequests requests;
+  for (unsigned i = 0; i < 3 * kMaxPeerRequests; ++i) {
+    EXPECT_TRUE(requests.begin(1)) << i;
+    requests.lose();
+  }
+}
+
+TEST(FrontRequests, NewFrontOwesNoAnswers) {
+  FrontRequests requests;
+  for (unsigned i = 0; i < kMaxPeerRequests; ++i) EXPECT_TRUE(requests.begin(1));
+  EXPECT_TRUE(requests.begin(2));
+  requests.end(1);  // of the first, too late
+  for (unsigned i = 1; i < kMaxPeerRequests; ++i) EXPECT_TRUE(requests.begin(2));
+  EXPECT_FALSE(requests.begin(2));
+}
+
+TEST(FrontProcess, SaysWhatIsLost) {
+  const SharedCounters counters = SharedCounters::make();
+  const std::vector<daemon::GivenValue> options;
+  FrontProcess front(options, counters);
+  EXPECT_FALSE(front.forward({1, "o"})) << "it has not been started";
 }
 
 }  // namespace

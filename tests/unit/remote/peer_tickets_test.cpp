@@ -2,8 +2,10 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -13,6 +15,7 @@
 #include "remote/server/peers/peer_list.h"
 #include "remote/server/peers/peer_messages.h"
 #include "remote/server/peers/ticket_store.h"
+#include "remote/server/supervisor/sized_text.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -179,6 +182,27 @@ TEST(PeerMessages, TextRoundTrips) {
        {"", "o", "z1 0  0  0", "o1 99999999999999 ", "o1 0  0  5 0  0  0  0  0 ", "o1 5 abc"})
     EXPECT_FALSE(decode(text, read)) << text;
   EXPECT_FALSE(is_answer(""));
+}
+
+TEST(SizedText, AnyBytesRoundTrip) {
+  std::ostringstream written;
+  const std::vector<std::string> texts{"", "two words", std::string("\0 5 \n", 5), " "};
+  for (const std::string& text : texts) write_sized(written, text);
+  std::istringstream stream(written.str());
+  for (const std::string& text : texts) {
+    std::string read = "other";
+    EXPECT_TRUE(read_sized(stream, read, 9));
+    EXPECT_EQ(read, text);
+  }
+}
+
+TEST(SizedText, WhatIsIncompleteOrTooLongIsRefused) {
+  for (const char* text :
+       {"", "5", "5 ", "5 abcd", "x", "-1 a", "11 abcdefghijk", "99999999999999999999 a"}) {
+    std::istringstream stream(text);
+    std::string read;
+    EXPECT_FALSE(read_sized(stream, read, 10)) << text;
+  }
 }
 
 // The target and the source, each with its end of a connection.
