@@ -81,8 +81,8 @@ bool can_be_cut_finely(Interposer& p, const Call& call, const KernelRecord& kern
 bool is_needed(Interposer& p, DeviceTurn& turn, const Call& call, const KernelRecord& kernel,
                const QueueRecord& queue, const plan::NDRange& range) {
   const CostKeys keys = cost_keys(p.settings().launch, kernel, queue, range);
-  if (keys.launch == 0 || kernel.facts.communicates)
-    return turn.is_needed(turns::Need::none, base::Nanoseconds(0));
+  // What is never measured counts as long, so that no need follows from it.
+  if (keys.launch == 0 || kernel.facts.communicates) return turn.is_needed(turns::Need::none, kLongLaunch);
   const base::Nanoseconds duration = p.turns.duration(keys, plan::items(range.global)).duration;
   const bool is_long = duration >= kLongLaunch && can_be_cut_finely(p, call, kernel, duration);
   const turns::Need need = duration.count() <= 0 ? turns::Need::unknown
