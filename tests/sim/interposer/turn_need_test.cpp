@@ -1,5 +1,6 @@
 // Launches while another process shares the device and nobody may need turns.
 
+#include <algorithm>
 #include <chrono>
 
 #include "tests/kit/eventually.h"
@@ -17,6 +18,15 @@ class TurnNeedTest : public testing::Test, public TurnsFolder, public Interposer
         other(forks, kit::with(beside(folder.path(), driver), &turns::Options::only_if_needed, true)) {
     std::string problem;
     EXPECT_TRUE(other.enter(problem)) << problem;
+  }
+
+  // Until nothing of this process is left on the device, nor any event of it.
+  void TearDown() override {
+    EXPECT_TRUE(kit::eventually([&] {
+      driver.clock().sleep_for(1s);
+      const auto all = other.snapshot();
+      return std::none_of(all.begin(), all.end(), [](const auto& each) { return each.holds; });
+    }));
   }
 
   // 4 ms and more of work, which can be cut.
