@@ -5,19 +5,11 @@
 #include <utility>
 
 namespace cleave::neighbours {
-namespace {
-
-constexpr unsigned kFirstSlicing = 2;  // the lowest level with slices
-
-}  // namespace
 
 std::size_t slices_at(unsigned restraint, std::size_t most) {
   if (restraint < kFirstSlicing || most < 2) return 1;
   if (restraint >= kMaxRestraint) return most;
-  const double exponent =
-      static_cast<double>(restraint - kFirstSlicing + 1) / (kMaxRestraint - kFirstSlicing + 1);
-  const double slices = std::pow(static_cast<double>(most), exponent);
-  return std::clamp(static_cast<std::size_t>(std::ceil(slices - 1e-9)), std::size_t{2}, most);
+  return std::min(std::size_t{2} << (restraint - kFirstSlicing), most);
 }
 
 RestraintControl::RestraintControl(double target, std::uint64_t seed)
@@ -43,6 +35,7 @@ void RestraintControl::decide(std::optional<double> pressure, base::Nanoseconds 
   next_ = base::Nanoseconds::max();
   if (!pressure) return hold(now);
   known_ = true;
+  awaited_ = false;
   unknown_since_.reset();
   if (*pressure > target_) {
     low_since_.reset();
@@ -59,11 +52,16 @@ void RestraintControl::decide(std::optional<double> pressure, base::Nanoseconds 
 void RestraintControl::hold(base::Nanoseconds now) {
   low_since_.reset();
   probed_ = false;
-  if (!known_) return;
-  if (!unknown_since_) unknown_since_ = now;
+  if (!unknown_since_) {
+    unknown_since_ = now;
+    awaited_ = !known_;
+  }
   const base::Nanoseconds end = *unknown_since_ + kHold;
-  known_ = now < end;
-  if (known_) next_ = end;
+  if (now < end) {
+    next_ = end;
+    return;
+  }
+  known_ = awaited_ = false;
 }
 
 void RestraintControl::raise(double pressure, base::Nanoseconds now) {

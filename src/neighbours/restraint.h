@@ -2,8 +2,9 @@
 // the least cost to the job: the control loop behind the policy `pressure`.
 //
 // Restraint is a level. 0: the driver's own waits, launches unsplit. 1: sleeping waits, which free a processor and cost the
-// job next to nothing. From 2 to kMaxRestraint: also slices, in even ratios up to as many as the budget pays for (slices_at).
-// So the job's cost grows with the level. The loop assumes that the pressure does not, and that what a level does to it shows
+// job next to nothing. From 2 on: also slices, 2 of them and then twice as many with each level; with kMaxRestraint as many as
+// the budget pays for (slices_at). So the job's cost grows with the level, and how many slices a level means does not depend on
+// what is known of their cost. The loop assumes that the pressure does not, and that what a level does to it shows
 // within kSettle of its use.
 //
 // The rules, for a pressure p and a target T:
@@ -40,9 +41,11 @@
 // Where a program enqueues several launches before it waits, they take effect later than they are decided: with more than
 // kSettle of work ahead the band is wider than one level.
 //
-// While the pressure is not known, nothing says that the neighbours can do without the restraint, so it is kMaxRestraint: the
-// job is treated as by the policy `budget`. If it was known, the level is held for kHold first, so that gaps move nothing. When
-// it is known again, the loop goes on at the level of before. A probe during which it is not known neither fails nor succeeds.
+// While the pressure is not known, nothing says that the neighbours can do without the restraint, so it is kMaxRestraint. If it
+// was known, the level is held for kHold first, so that gaps move nothing. If it was not, it may be about to be: until kHold has
+// passed the restraint is kFirstSlicing, which gives the neighbours most of what there is for little, and then the loop begins
+// without restraint. When it is known again, the loop goes on at the level of before. A probe during which it is not known neither
+// fails nor succeeds.
 //
 // Not thread-safe. Nothing here reads a clock: times are arguments and do not decrease.
 #pragma once
@@ -56,10 +59,11 @@
 
 namespace cleave::neighbours {
 
+inline constexpr unsigned kFirstSlicing = 2;  // the lowest level with slices
 inline constexpr unsigned kMaxRestraint = 7;
 
 // The number of slices at that restraint if the budget pays for `most` >= 1: 1 up to restraint 1, `most` at kMaxRestraint,
-// between them most^(1/6), most^(2/6) and so on, rounded up.
+// between them 2, 4, 8 and so on, up to `most`.
 std::size_t slices_at(unsigned restraint, std::size_t most);
 
 class RestraintControl {
@@ -83,7 +87,9 @@ class RestraintControl {
   void used(base::Nanoseconds at);
 
   // What holds for the next launch.
-  [[nodiscard]] unsigned restraint() const { return known_ ? level_ : kMaxRestraint; }
+  [[nodiscard]] unsigned restraint() const {
+    return known_ ? level_ : awaited_ ? kFirstSlicing : kMaxRestraint;
+  }
 
   // When a rule may apply without a change of the pressure or a use of the restraint.
   [[nodiscard]] base::Nanoseconds next_update() const { return next_; }
@@ -98,9 +104,10 @@ class RestraintControl {
   [[nodiscard]] base::Nanoseconds pause_of(unsigned level) const;
 
   const double target_;
-  const double spread_;                             // of the pauses: from 1 to 1.5
-  bool known_ = false;                              // or was so kHold ago at most
-  std::optional<base::Nanoseconds> unknown_since_;  // if it was known before
+  const double spread_;   // of the pauses: from 1 to 1.5
+  bool known_ = false;    // or was so kHold ago at most
+  bool awaited_ = false;  // it was never known, and has been asked for since less than kHold
+  std::optional<base::Nanoseconds> unknown_since_;  // if it is not known
   unsigned level_ = 0;
   bool raised_ = false;                         // the last change, other than into silence and out of it
   bool probed_ = false;                         // the level is a probe
