@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -226,9 +227,12 @@ TEST(PressurePolicy, SplitsByAlphaWhatCannotBeMeasured) {
 // is split, smoothed over a second and told twice a second.
 class FirstRun {
  public:
-  // The pressure beside an unsplit launch with the driver's own waits, and how long the monitor takes to answer.
-  FirstRun(Loss loss, Nanoseconds unsplit, double pressure, Nanoseconds answer)
-      : program_(kPressure, std::move(loss), unsplit), pressure_(pressure), answer_(answer) {}
+  // The pressure beside an unsplit launch, how long the monitor takes to answer, and the pressure beside slices.
+  FirstRun(Loss loss, Nanoseconds unsplit, double pressure, Nanoseconds answer, double split_pressure = 0)
+      : program_(kPressure, std::move(loss), unsplit),
+        pressure_(pressure),
+        split_pressure_(split_pressure),
+        answer_(answer) {}
 
   // The job's loss over the launches.
   double lose(unsigned launches) {
@@ -257,7 +261,7 @@ class FirstRun {
   }
 
   void sample() {
-    smoothed_ += (1 - std::exp(-0.5)) * ((split_ ? 0 : pressure_) - smoothed_);
+    smoothed_ += (1 - std::exp(-0.5)) * ((split_ ? split_pressure_ : pressure_) - smoothed_);
     next_sample_ += kSample;
   }
 
@@ -265,6 +269,7 @@ class FirstRun {
   Program program_;
   RestraintControl control_{kPressure.share, 0};
   const double pressure_;
+  const double split_pressure_;
   const Nanoseconds answer_;
   Nanoseconds now_ = kBegin;
   Nanoseconds next_sample_ = kBegin;
@@ -295,6 +300,20 @@ TEST(PressurePolicy, FirstRunCostsLittleMoreThanTheBestFixedNumber) {
         }
       }
     }
+  }
+}
+
+// Neighbours that want more processors than there are, whatever the job does: it must not pay for that.
+TEST(PressurePolicy, FirstRunCostsLittleWhereNothingHelpsTheNeighbours) {
+  const Loss loss = [](std::size_t slices) {
+    return slices < 2 ? 0 : 0.002 + 0.0005 * static_cast<double>(slices);
+  };
+  for (const double pressure : {0.1, 0.5, 0.9}) {
+    FirstRun short_run(loss, 41ms, pressure, 400ms, pressure);
+    EXPECT_LE(short_run.lose(120), 0.01) << pressure;
+    FirstRun long_run(loss, 41ms, pressure, 400ms, pressure);
+    EXPECT_LE(long_run.lose(480), 0.013) << pressure;
+    EXPECT_LE(long_run.lose(20'000), 0.008) << pressure;
   }
 }
 
