@@ -9,6 +9,9 @@ namespace {
 // The first number that is tried, and the largest step from a known number to the next trial.
 constexpr std::size_t kFirstTry = 16;
 constexpr double kMaxStep = 8;
+// The same without trials, and how often a number must have been measured before the next is used.
+constexpr double kMaxClimb = 2;
+constexpr std::size_t kTimesToClimb = 2;
 // The number of launches in which numbers are tried; later only safe numbers are.
 constexpr std::uint64_t kTrialLaunches = 9;
 // The target, as a share of the budget, and by how many standard errors it must be met.
@@ -28,6 +31,10 @@ constexpr std::uint64_t kMinLaunchesBetweenResets = 12;
 // A launch is left unsplit now and then, so that the loss remains known: at these ages, then every kRefresh launches.
 constexpr std::array<std::uint64_t, 5> kUnsplitAt = {6, 8, 13, 21, 33};
 constexpr std::uint64_t kRefresh = 48;
+// Without trials only the latter, and where slices appear to be faster by more than this: then the unsplit time was
+// an outlier, unless it has been measured so often.
+constexpr double kSuspectGain = 0.01;
+constexpr std::size_t kTimesToBelieve = 3;
 // Numbers that seemed too many are retried from this age on.
 constexpr std::uint64_t kRetriesFrom = 12;
 constexpr std::uint64_t kLongestPause = 200;
@@ -175,74 +182,120 @@ CostModel::Curve CostModel::curve() const {
   return curve;
 }
 
-bool CostModel::trying() const { return !inherited_ && age() < kTrialLaunches; }
+bool CostModel::trying(Search search) const {
+  return search != Search::climb && !inherited_ && age() < kTrialLaunches;
+}
 
-bool CostModel::is_unsplit_due() const {
+// Whether that unsplit time seems too long, which would make every number of slices look cheap.
+bool CostModel::is_suspect(const Point& whole) const {
+  if (whole.count >= kTimesToBelieve) return false;
+  const double bound = (1 - kSuspectGain) * whole.noise_free_time(0);
+  return std::any_of(points_.begin(), points_.end(), [&](const Point& point) {
+    return point.slices > 1 && point.count > 0 && point.noise_free_time(0) < bound;
+  });
+}
+
+bool CostModel::is_unsplit_due(Search search) const {
   const Point* const whole = find(1);
   if (whole == nullptr) return !inherited_ || age() == 2;
-  if (std::find(kUnsplitAt.begin(), kUnsplitAt.end(), age()) != kUnsplitAt.end()) return true;
+  if (search == Search::climb && is_suspect(*whole)) return true;
+  if (search != Search::climb && std::find(kUnsplitAt.begin(), kUnsplitAt.end(), age()) != kUnsplitAt.end())
+    return true;
   return launches_ - whole->last >= kRefresh;
 }
 
 // Whether a number that seemed too many is to be retried, since that may have been an accident: during the trials, if
 // a smaller number is so much better that the two are inconsistent; later occasionally, the more rarely the more it
-// costs.
-bool CostModel::is_retry_due(const Estimate& below, const Estimate& above, double safe, double budget) const {
-  if (safe * 1.5 > static_cast<double>(above.slices)) return false;
-  if (trying()) {
+// costs. Without trials numbers lie close together, and an accident would end the climb: none is taken for certain.
+bool CostModel::is_retry_due(const Estimate& below, const Estimate& above, double safe, double budget,
+                             Search search) const {
+  const bool climbing = search == Search::climb;
+  const bool certain = !climbing || above.count >= kTimesToBelieve;
+  if (certain && safe * 1.5 > static_cast<double>(above.slices)) return false;
+  if (trying(search)) {
     const double share = static_cast<double>(below.slices) / static_cast<double>(above.slices);
     return above.count == 1 && share > 0.2 && below.loss < 0.4 * above.loss * share;
   }
   if (age() < kRetriesFrom) return false;
-  const double pause = (age() < kMatureAge ? 4 : 16) * static_cast<double>(above.count) * above.loss / budget;
+  const double pause =
+      (age() < kMatureAge && !climbing ? 4 : 16) * static_cast<double>(above.count) * above.loss / budget;
   const auto period = static_cast<std::uint64_t>(std::clamp<double>(pause, 4, kLongestPause));
   return age() % period == 3 % period;
 }
 
 // If noise hides the budget, numbers whose loss cannot be told from zero are used all the same: up to the first trial
 // number, or up to the one in use, for which measurements accumulate.
-bool CostModel::is_within(const Curve& curve, std::size_t index, double budget) const {
+bool CostModel::is_within(const Curve& curve, std::size_t index, double budget, Search search) const {
   const Estimate& point = curve.points[index];
   if (point.upper_bound() <= budget) return true;
   const bool small = point.slices <= std::max(kFirstTry, used_);
-  return !trying() && small && point.loss <= 0.5 * budget;
+  return !trying(search) && small && point.loss <= 0.5 * budget;
 }
 
-Choice CostModel::choose(const Curve& curve, double budget, std::size_t limit, bool may_try) const {
+// How many slices may be used where nothing is known of more than `below`, which is within the budget. The loss grows at
+// least as fast as the number, but for what being split at all costs.
+double CostModel::most_above(const Estimate& below, double budget, Search search) const {
+  const auto slices = static_cast<double>(below.slices);
+  const double loss = std::max(below.upper_bound(), 1e-6);
+  switch (search) {
+    case Search::none:
+      return slices;
+    case Search::climb: {
+      if (below.slices > 1 && below.count < kTimesToClimb) return slices;
+      return slices * std::clamp(kAim * budget / loss, 1.0, kMaxClimb);
+    }
+    case Search::trials: {
+      const double step = std::min(kMaxStep, 1.5 * budget / loss);
+      return below.loss < 0.5 * budget || step > 1.4 ? slices * std::max(step, 1.0) : slices;
+    }
+  }
+  return slices;
+}
+
+Choice CostModel::choose(const Curve& curve, double budget, std::size_t limit, Search search) const {
   Estimate below;  // the largest number within the budget: at least 1, unsplit
   std::size_t i = 0;
-  for (; i < curve.count && is_within(curve, i, budget); ++i) below = curve.points[i];
+  for (; i < curve.count && is_within(curve, i, budget, search); ++i) below = curve.points[i];
   const Estimate* const above = i < curve.count ? &curve.points[i] : nullptr;
   const double aim = kAim * budget;
   const auto a = static_cast<double>(below.slices);
   double safe = a;
   if (above == nullptr) {
-    const double step = std::min(kMaxStep, 1.5 * budget / std::max(below.upper_bound(), 1e-6));
-    if (may_try && (below.loss < 0.5 * budget || step > 1.4)) safe = a * std::max(step, 1.0);
+    safe = most_above(below, budget, search);
   } else {
     const auto b = static_cast<double>(above->slices);
     const double low = std::min(below.upper_bound(), aim);
     safe = a + (b - a) * (aim - low) / (above->upper_bound() - low);
-    if (may_try && above->slices <= limit && is_retry_due(below, *above, safe, budget))
+    if (search == Search::climb) safe = std::min(safe, kMaxClimb * a);
+    if (search != Search::none && above->slices <= limit && is_retry_due(below, *above, safe, budget, search))
       return {above->slices, true, above->loss};
     // A curve that is flat at first lies far below the straight line: most can be learned in the middle.
-    if (may_try && trying() && below.slices > 1 && b > 2.5 * a && below.upper_bound() < 0.6 * budget)
+    if (search == Search::trials && trying(search) && below.slices > 1 && b > 2.5 * a &&
+        below.upper_bound() < 0.6 * budget)
       safe = std::max(safe, std::sqrt(a * b));
   }
   const auto most = static_cast<double>(limit);
   const std::size_t slices = safe >= most ? limit : on_grid(safe);
-  const bool as_good = !trying() && used_ == below.slices && used_ > 1 && used_ <= limit &&
+  const bool as_good = !trying(search) && used_ == below.slices && used_ > 1 && used_ <= limit &&
                        static_cast<double>(slices) < kKeepFactor * static_cast<double>(used_);
-  return {as_good ? used_ : slices, trying(), slices == 1 ? 0 : std::min(std::max(below.loss, 0.0), budget)};
+  return {as_good ? used_ : slices, trying(search),
+          slices == 1 ? 0 : std::min(std::max(below.loss, 0.0), budget)};
 }
 
-std::optional<Choice> CostModel::within_budget(double budget, std::size_t limit, bool may_try) const {
+std::optional<Choice> CostModel::within_budget(double budget, std::size_t limit, Search search) const {
   if (limit < 2) return Choice{};
-  if (may_try && is_unsplit_due()) return Choice{1, true, 0};
+  if (search != Search::none && is_unsplit_due(search)) return Choice{1, true, 0};
   const Curve known = curve();
-  if (known.count > 0) return choose(known, budget, limit, may_try);
-  if (!may_try) return std::nullopt;
-  return Choice{std::min(kFirstTry, limit), true, 0};
+  if (known.count > 0) return choose(known, budget, limit, search);
+  switch (search) {
+    case Search::none:
+      return std::nullopt;
+    case Search::climb:
+      return Choice{2, false, 0};
+    case Search::trials:
+      return Choice{std::min(kFirstTry, limit), true, 0};
+  }
+  return std::nullopt;
 }
 
 base::Nanoseconds CostModel::duration() const {

@@ -35,6 +35,14 @@ struct Choice {
   double loss = 0;         // expected
 };
 
+// Which numbers may be used of which the loss is not known.
+enum class Search : std::uint8_t {
+  none,  // only what is known
+  climb,  // up to twice the largest number of which is known that it stays within the budget: no experiments, since
+          // each number is asked for by somebody who needs it
+  trials,  // also those that may cost much more, so that the largest number is found in a few launches
+};
+
 class CostModel {
  public:
   static constexpr std::size_t kMaxKnown = 6;
@@ -43,9 +51,10 @@ class CostModel {
   // A launch in `slices` >= 1 took `time`. Times <= 0 are ignored.
   void observe(std::size_t slices, base::Nanoseconds time);
 
-  // The most slices, up to `limit` >= 1, whose loss stays within `budget` > 0. At first, and occasionally later, the
-  // answer is a trial if `may_try`. Empty if nothing is known.
-  [[nodiscard]] std::optional<Choice> within_budget(double budget, std::size_t limit, bool may_try) const;
+  // The most slices, up to `limit` >= 1, whose loss stays within `budget` > 0. With a search the answer is a trial at
+  // first, and occasionally later: with Search::climb only an unsplit launch, and a number again that seemed to cost
+  // too much. Empty if nothing is known.
+  [[nodiscard]] std::optional<Choice> within_budget(double budget, std::size_t limit, Search search) const;
 
   // How long a launch takes, erring on the long side; 0 before the first. Adapts to changes of the work within a
   // few launches.
@@ -106,12 +115,14 @@ class CostModel {
   [[nodiscard]] std::uint64_t age() const { return launches_ - since_; }
   [[nodiscard]] double noise() const;
   [[nodiscard]] Curve curve() const;
-  [[nodiscard]] bool trying() const;
-  [[nodiscard]] bool is_unsplit_due() const;
-  [[nodiscard]] bool is_retry_due(const Estimate& below, const Estimate& above, double safe,
-                                  double budget) const;
-  [[nodiscard]] bool is_within(const Curve& curve, std::size_t index, double budget) const;
-  [[nodiscard]] Choice choose(const Curve& curve, double budget, std::size_t limit, bool may_try) const;
+  [[nodiscard]] bool trying(Search search) const;
+  [[nodiscard]] bool is_suspect(const Point& whole) const;
+  [[nodiscard]] bool is_unsplit_due(Search search) const;
+  [[nodiscard]] bool is_retry_due(const Estimate& below, const Estimate& above, double safe, double budget,
+                                  Search search) const;
+  [[nodiscard]] bool is_within(const Curve& curve, std::size_t index, double budget, Search search) const;
+  [[nodiscard]] double most_above(const Estimate& below, double budget, Search search) const;
+  [[nodiscard]] Choice choose(const Curve& curve, double budget, std::size_t limit, Search search) const;
 
   std::array<Point, kPoints> points_{};
   std::array<double, kRecent> recent_{};  // the latest times for any number of slices; 0: unused

@@ -42,23 +42,24 @@ CostTable::Entry& CostTable::make(Shard& shard, Key key, std::string name) {
 
 // Called when a time arrives, so that a launch finds the answer ready.
 void CostTable::choose(Entry& entry) {
-  const auto choice = entry.cost.within_budget(entry.budget, entry.limit, entry.may_try);
+  const auto choice = entry.cost.within_budget(entry.budget, entry.limit, entry.search);
   entry.advice = {};
   if (!choice) return;
   entry.advice = {choice->trial ? AdviceState::trial : AdviceState::settled, choice->slices, choice->loss,
                   entry.cost.duration(), entry.cost.launches()};
 }
 
-SliceAdvice CostTable::advise(Entry& entry, double budget, std::size_t limit) {
+SliceAdvice CostTable::advise(Entry& entry, double budget, std::size_t limit, Search search) {
   limit = std::max<std::size_t>(1, std::min(limit, entry.most));
-  const bool may_try = entry.unanswered < kMaxUnanswered;
-  if (entry.limit != limit || entry.may_try != may_try) {
+  const bool answered = entry.unanswered < kMaxUnanswered;
+  if (!answered) search = Search::none;
+  if (entry.limit != limit || entry.search != search) {
     entry.limit = limit;
     entry.budget = budget;
-    entry.may_try = may_try;
+    entry.search = search;
     choose(entry);
   }
-  if (may_try) ++entry.unanswered;
+  if (answered) ++entry.unanswered;
   return entry.advice;
 }
 
@@ -103,7 +104,6 @@ void CostTable::observe(Key key, std::size_t slices, base::Nanoseconds time) {
   Entry& entry = found->second;
   entry.cost.observe(slices, time);
   entry.unanswered = 0;
-  entry.may_try = true;
   if (entry.limit != 0) choose(entry);
   if (entry.size_family == 0 || entry.items <= 0) return;
   const base::MutexLock rates_lock(rates_mutex_);

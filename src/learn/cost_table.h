@@ -64,10 +64,10 @@ class CostTable {
   // What to do with a launch of up to `limit` slices and a loss of at most `budget`. `name` is called if the key is
   // new.
   template <typename Name>
-  SliceAdvice within_budget(Key key, double budget, std::size_t limit, Name name) {
+  SliceAdvice within_budget(Key key, double budget, std::size_t limit, Search search, Name name) {
     Shard& shard = of(key);
     const base::MutexLock lock(shard.mutex);
-    return advise(entry(shard, key, name), budget, limit);
+    return advise(entry(shard, key, name), budget, limit, search);
   }
 
   // How long a launch takes: SliceAdvice::duration. The caller chooses the number of slices and reports it by
@@ -117,7 +117,7 @@ class CostTable {
     SliceAdvice advice;
     std::size_t limit = 0;  // 0: none yet
     double budget = 0;      // the same for all launches of a process
-    bool may_try = true;
+    Search search = Search::none;
   };
   struct alignas(64) Shard {
     mutable base::Mutex mutex;
@@ -135,7 +135,7 @@ class CostTable {
 
   Entry& make(Shard& shard, Key key, std::string name) CLEAVE_REQUIRES(shard.mutex);
   static void choose(Entry& entry);
-  static SliceAdvice advise(Entry& entry, double budget, std::size_t limit);
+  static SliceAdvice advise(Entry& entry, double budget, std::size_t limit, Search search);
   static SliceAdvice estimate(Entry& entry, Key size_family, double rate, double items);
   [[nodiscard]] double rate(Key size_family) const;
 

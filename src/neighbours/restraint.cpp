@@ -5,19 +5,11 @@
 #include <utility>
 
 namespace cleave::neighbours {
-namespace {
-
-constexpr unsigned kFirstSlicing = 2;  // the lowest level with slices
-
-}  // namespace
 
 std::size_t slices_at(unsigned restraint, std::size_t most) {
   if (restraint < kFirstSlicing || most < 2) return 1;
   if (restraint >= kMaxRestraint) return most;
-  const double exponent =
-      static_cast<double>(restraint - kFirstSlicing + 1) / (kMaxRestraint - kFirstSlicing + 1);
-  const double slices = std::pow(static_cast<double>(most), exponent);
-  return std::clamp(static_cast<std::size_t>(std::ceil(slices - 1e-9)), std::size_t{2}, most);
+  return std::min(std::size_t{2} << (restraint - kFirstSlicing), most);
 }
 
 RestraintControl::RestraintControl(double target, std::uint64_t seed)
@@ -43,11 +35,13 @@ void RestraintControl::decide(std::optional<double> pressure, base::Nanoseconds 
   next_ = base::Nanoseconds::max();
   if (!pressure) return hold(now);
   known_ = true;
+  awaited_ = false;
   unknown_since_.reset();
   if (*pressure > target_) {
     low_since_.reset();
     return raise(*pressure, now);
   }
+  forget_climb();
   judge_probe(now);
   if (*pressure >= kRelease * target_ || level_ == 0) {
     low_since_.reset();
@@ -59,11 +53,16 @@ void RestraintControl::decide(std::optional<double> pressure, base::Nanoseconds 
 void RestraintControl::hold(base::Nanoseconds now) {
   low_since_.reset();
   probed_ = false;
-  if (!known_) return;
-  if (!unknown_since_) unknown_since_ = now;
+  if (!unknown_since_) {
+    unknown_since_ = now;
+    awaited_ = !known_;
+  }
   const base::Nanoseconds end = *unknown_since_ + kHold;
-  known_ = now < end;
-  if (known_) next_ = end;
+  if (now < end) {
+    next_ = end;
+    return;
+  }
+  known_ = awaited_ = false;
 }
 
 void RestraintControl::raise(double pressure, base::Nanoseconds now) {
@@ -73,12 +72,17 @@ void RestraintControl::raise(double pressure, base::Nanoseconds now) {
     if (failed) pauses_[level_] = std::min(2 * pauses_[level_], kMaxPause);
     if (failed || !used_) return step_up(1, now);
   }
-  if (level_ == kMaxRestraint) return;
   if (raised_ && !used_) return;
   if (raised_ && now - *used_ < kSettle) {
     next_ = *used_ + kSettle;
     return;
   }
+  if (level_ == kMaxRestraint) return give_up_in_vain(pressure, now);
+  if (is_resting(pressure, now)) {
+    next_ = rest_end_;
+    return;
+  }
+  if (raised_ && bottom_.level == 0) bottom_ = {level_, pressure, now};
   const auto doublings = static_cast<unsigned>(std::clamp(std::log2(pressure / target_), 0.0, 10.0));
   step_up(std::min(1 + doublings, kMaxStep), now);
 }
@@ -86,7 +90,32 @@ void RestraintControl::raise(double pressure, base::Nanoseconds now) {
 void RestraintControl::step_up(unsigned levels, base::Nanoseconds now) {
   level_ = std::min(level_ + levels, kMaxRestraint);
   raised_ = true;
-  if (level_ < kMaxRestraint) next_ = now + kSettle;
+  next_ = now + kSettle;
+}
+
+// If nothing has been gained since the bottom of this climb: back to it.
+void RestraintControl::give_up_in_vain(double pressure, base::Nanoseconds now) {
+  if (bottom_.level == 0 || now - bottom_.at > kFresh) return;
+  if (pressure <= bottom_.pressure * (1 - kGain * (kMaxRestraint - bottom_.level))) return;
+  level_ = bottom_.level;
+  rest_pressure_ = bottom_.pressure;
+  rest_end_ = next_ = now + std::chrono::duration_cast<base::Nanoseconds>(rest_ * spread_);
+  rest_ = std::min(2 * rest_, kMaxPause);
+  bottom_ = {};
+}
+
+// Whether the pressure is still what raising did nothing about. If it is another, the rests begin anew.
+bool RestraintControl::is_resting(double pressure, base::Nanoseconds now) {
+  if (rest_pressure_ <= 0 || now >= rest_end_) return false;
+  const bool same = pressure <= kOtherLoad * rest_pressure_;
+  if (!same) forget_climb();
+  return same;
+}
+
+void RestraintControl::forget_climb() {
+  bottom_ = {};
+  rest_pressure_ = 0;
+  rest_ = kFirstRest;
 }
 
 // A probe that has not failed within its probation has succeeded.

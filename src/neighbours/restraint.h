@@ -2,8 +2,9 @@
 // the least cost to the job: the control loop behind the policy `pressure`.
 //
 // Restraint is a level. 0: the driver's own waits, launches unsplit. 1: sleeping waits, which free a processor and cost the
-// job next to nothing. From 2 to kMaxRestraint: also slices, in even ratios up to as many as the budget pays for (slices_at).
-// So the job's cost grows with the level. The loop assumes that the pressure does not, and that what a level does to it shows
+// job next to nothing. From 2 on: also slices, 2 of them and then twice as many with each level; with kMaxRestraint as many as
+// the budget pays for (slices_at). So the job's cost grows with the level, and how many slices a level means does not depend on
+// what is known of their cost. The loop assumes that the pressure does not, and that what a level does to it shows
 // within kSettle of its use.
 //
 // The rules, for a pressure p and a target T:
@@ -13,10 +14,13 @@
 //             the level it came from, at once.
 //     lower   by 1, as a probe, if p < kRelease × T for the whole pause of the level below.
 //     hold    otherwise.
+//     rest    if p > T at kMaxRestraint, and is not lower by kGain for each level than at the first level of this climb: back to that
+//             one, for a rest. The next raise comes after it, or when p exceeds kOtherLoad × what it was at that level.
 //
 // A probe fails if p exceeds T within kProbation of its use; then the pause of its level doubles, up to kMaxPause. It is
 // kFirstPause again when a probe of the level succeeds, or when p has fallen to less than half of what it was before the probe:
-// the load has changed.
+// the load has changed. A rest lasts kFirstRest, and then twice as long each time, up to kMaxPause, until p has been
+// within the target or the load is another.
 //
 // A level is in force once a launch or a wait has used it (used()); the launch that runs until then was decided before. So
 // kSettle, kProbation and the pauses count from then on, and until then there is neither another raise nor another probe: the
@@ -28,10 +32,14 @@
 // be too high. Under a load that stays the same:
 //   - The target is met after at most kMaxRestraint × (kSettle + a launch), if a level meets it at all, and at most
 //     kMaxStep − 1 levels too high.
-//   - It then goes down to the first level whose pressure is kRelease × T or more and stays there; or to the lowest level that
+//   - If one does, it then goes down to the first level whose pressure is kRelease × T or more and stays there; or to the lowest level that
 //     meets the target, and now and then tries the one below, where the pressure exceeds T. So it moves within a band of one
 //     level.
-//   - Of these probes there are at most log2(kMaxPause / kFirstPause) + 1 at shorter intervals. From then on the pressure
+//   - If no level meets it, and raising gains nothing, it rests at the first level of its climb (kMaxStep at most if it began
+//     without restraint) and climbs to kMaxRestraint and back after each rest: in the end for kMaxRestraint × (kSettle + a
+//     launch) in kMaxPause, and for less where p is far above T. The two pressures are compared within kFresh, for which the
+//     load is taken to be the same; where launches take so long that a climb takes longer, it stays at kMaxRestraint.
+//   - Of the probes there are at most log2(kMaxPause / kFirstPause) + 1 at shorter intervals. From then on the pressure
 //     exceeds the target for less than kProbation and a launch in kMaxPause: 3 % of the time where launches are short. It is
 //     less than kSettle where it does so by more than is sent.
 // Several jobs on one host see the same pressure and raise together; their pauses differ by up to a half, so that they do not
@@ -40,9 +48,11 @@
 // Where a program enqueues several launches before it waits, they take effect later than they are decided: with more than
 // kSettle of work ahead the band is wider than one level.
 //
-// While the pressure is not known, nothing says that the neighbours can do without the restraint, so it is kMaxRestraint: the
-// job is treated as by the policy `budget`. If it was known, the level is held for kHold first, so that gaps move nothing. When
-// it is known again, the loop goes on at the level of before. A probe during which it is not known neither fails nor succeeds.
+// While the pressure is not known, nothing says that the neighbours can do without the restraint, so it is kMaxRestraint. If it
+// was known, the level is held for kHold first, so that gaps move nothing. If it was not, it may be about to be: until kHold has
+// passed the restraint is kFirstSlicing, which gives the neighbours most of what there is for little, and then the loop begins
+// without restraint. When it is known again, the loop goes on at the level of before. A probe during which it is not known neither
+// fails nor succeeds.
 //
 // Not thread-safe. Nothing here reads a clock: times are arguments and do not decrease.
 #pragma once
@@ -56,10 +66,11 @@
 
 namespace cleave::neighbours {
 
+inline constexpr unsigned kFirstSlicing = 2;  // the lowest level with slices
 inline constexpr unsigned kMaxRestraint = 7;
 
 // The number of slices at that restraint if the budget pays for `most` >= 1: 1 up to restraint 1, `most` at kMaxRestraint,
-// between them most^(1/6), most^(2/6) and so on, rounded up.
+// between them 2, 4, 8 and so on, up to `most`.
 std::size_t slices_at(unsigned restraint, std::size_t most);
 
 class RestraintControl {
@@ -71,6 +82,10 @@ class RestraintControl {
   static constexpr double kRelease = 0.6;
   static constexpr unsigned kMaxStep = 3;
   static constexpr base::Nanoseconds kHold = 2 * kSettle;
+  static constexpr base::Nanoseconds kFirstRest = 4 * kFirstPause;
+  static constexpr double kGain = 0.03;       // as a share of the pressure
+  static constexpr double kOtherLoad = 1.25;  // as a multiple of it
+  static constexpr base::Nanoseconds kFresh = 40 * kSettle;
 
   // `target` > 0, from 0 to 1 like the pressure. `seed` differs between processes.
   RestraintControl(double target, std::uint64_t seed);
@@ -83,7 +98,9 @@ class RestraintControl {
   void used(base::Nanoseconds at);
 
   // What holds for the next launch.
-  [[nodiscard]] unsigned restraint() const { return known_ ? level_ : kMaxRestraint; }
+  [[nodiscard]] unsigned restraint() const {
+    return known_ ? level_ : awaited_ ? kFirstSlicing : kMaxRestraint;
+  }
 
   // When a rule may apply without a change of the pressure or a use of the restraint.
   [[nodiscard]] base::Nanoseconds next_update() const { return next_; }
@@ -95,12 +112,16 @@ class RestraintControl {
   void step_up(unsigned levels, base::Nanoseconds now);
   void lower(double pressure, base::Nanoseconds now);
   void judge_probe(base::Nanoseconds now);
+  void give_up_in_vain(double pressure, base::Nanoseconds now);
+  [[nodiscard]] bool is_resting(double pressure, base::Nanoseconds now);
+  void forget_climb();
   [[nodiscard]] base::Nanoseconds pause_of(unsigned level) const;
 
   const double target_;
-  const double spread_;                             // of the pauses: from 1 to 1.5
-  bool known_ = false;                              // or was so kHold ago at most
-  std::optional<base::Nanoseconds> unknown_since_;  // if it was known before
+  const double spread_;   // of the pauses: from 1 to 1.5
+  bool known_ = false;    // or was so kHold ago at most
+  bool awaited_ = false;  // it was never known, and has been asked for since less than kHold
+  std::optional<base::Nanoseconds> unknown_since_;  // if it is not known
   unsigned level_ = 0;
   bool raised_ = false;                         // the last change, other than into silence and out of it
   bool probed_ = false;                         // the level is a probe
@@ -108,6 +129,16 @@ class RestraintControl {
   std::optional<base::Nanoseconds> low_since_;  // since when p < kRelease × T at this level
   double before_probe_ = 0;                     // the pressure before the last probe
   std::array<base::Nanoseconds, kMaxRestraint> pauses_;  // before each level is entered from above
+  // Where this climb was first raised from a level in force: its level (0: nowhere), the pressure then, and when that was.
+  struct Bottom {
+    unsigned level = 0;
+    double pressure = 0;
+    base::Nanoseconds at{0};
+  };
+  Bottom bottom_;
+  double rest_pressure_ = 0;  // of the level to which a climb in vain went back; 0: there was none
+  base::Nanoseconds rest_end_{0};
+  base::Nanoseconds rest_ = kFirstRest;  // the next
   base::Nanoseconds next_ = base::Nanoseconds::max();
 };
 

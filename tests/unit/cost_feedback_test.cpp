@@ -16,7 +16,7 @@ constexpr Key kRelative = 77;
 std::string name() { return "mm 5120x5120"; }
 
 SliceAdvice ask(CostTable& table, std::size_t limit = 100) {
-  return table.within_budget(kKey, 0.05, limit, name);
+  return table.within_budget(kKey, 0.05, limit, Search::trials, name);
 }
 
 // Each slice beyond the first costs a thousandth.
@@ -101,7 +101,7 @@ TEST(CostFeedback, IsSavedAndRestored) {
 TEST(CostFeedback, MemoryIsBoundedForUnboundedKeys) {
   CostTable table;
   for (Key key = 1; key < 20'000; ++key) {
-    table.within_budget(mix_key(key, 0), 0.05, 10, name);
+    table.within_budget(mix_key(key, 0), 0.05, 10, Search::trials, name);
     table.observe(mix_key(key, 0), 1, 1ms);
   }
   EXPECT_LE(table.reports(100'000).size(), 4096U);
@@ -113,7 +113,7 @@ TEST(CostFeedback, IsThreadSafe) {
   kit::on_threads(4, [&](std::size_t thread) {
     for (int i = 0; i < 2000; ++i) {
       const Key key = mix_key(static_cast<Key>(i % 50), 1);
-      const SliceAdvice advice = thread % 2 == 0 ? table.within_budget(key, 0.05, 100, name)
+      const SliceAdvice advice = thread % 2 == 0 ? table.within_budget(key, 0.05, 100, Search::trials, name)
                                                  : table.duration(key, kRelative, 10, name);
       table.observe(key, advice.slices, 1ms);
       if (i % 500 == 0) table.restore(table.measured_lines());

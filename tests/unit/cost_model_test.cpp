@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -92,7 +93,7 @@ double noisy(RandomSource& random, double noise) {
   return noise > 0 && random.uniform(0, 1) < 0.05 ? usual + 0.3 * random.exponential() : usual;
 }
 
-Rates rates_after(int launches, const Shape& shape, double noise) {
+Rates rates_after(int launches, const Shape& shape, double noise, Search search = Search::trials) {
   Rates rates;
   RandomSource random(7);
   for (int device = 0; device < kDevices; ++device) {
@@ -101,7 +102,7 @@ Rates rates_after(int launches, const Shape& shape, double noise) {
     const auto limit = static_cast<std::size_t>(random.uniform(40, 640));
     CostModel cost;
     for (int i = 0; i < launches; ++i) {
-      const Choice choice = cost.within_budget(kBudget, limit, true).value_or(Choice{});
+      const Choice choice = cost.within_budget(kBudget, limit, search).value_or(Choice{});
       const auto n = static_cast<double>(choice.slices);
       rates.lost += loss(n) / launches / kDevices;
       const double warming = i == 0 ? 0.5 : 0;
@@ -111,7 +112,7 @@ Rates rates_after(int launches, const Shape& shape, double noise) {
     for (std::size_t n = 2; n <= limit; ++n) {
       if (loss(static_cast<double>(n)) <= kBudget) possible = n;
     }
-    const std::size_t chosen = cost.within_budget(kBudget, limit, true).value_or(Choice{}).slices;
+    const std::size_t chosen = cost.within_budget(kBudget, limit, search).value_or(Choice{}).slices;
     const double lost = loss(static_cast<double>(chosen));
     rates.over += lost > kBudget + 1e-9 ? 1.0 / kDevices : 0;
     rates.far_over += lost > kBudget + 0.01 ? 1.0 / kDevices : 0;
@@ -136,12 +137,74 @@ TEST(CostModel, ConvergesInTenLaunches) {
   }
 }
 
+// Slower, but at the cost of the numbers that are in use.
+TEST(CostModel, ClimbsWithoutTrials) {
+  for (const double noise : {0.0, 0.005, 0.01}) {
+    for (const Shape& shape : kShapes) {
+      const Rates rates = rates_after(100, shape, noise, Search::climb);
+      std::printf(
+          "%-6s noise %.3f: over %4.1f %%, far over %4.1f %%, under half %4.1f %%, lost meanwhile %.1f %%\n",
+          shape.name, noise, rates.over * 100, rates.far_over * 100, rates.under_half * 100,
+          rates.lost * 100);
+      EXPECT_LE(rates.over, noise == 0 ? 0.04 : 0.12) << shape.name << " " << noise;
+      EXPECT_LE(rates.far_over, noise == 0 ? 0.01 : 0.03) << shape.name << " " << noise;
+      EXPECT_LE(rates.under_half, 0.25) << shape.name << " " << noise;
+      EXPECT_LE(rates.lost, kBudget) << shape.name << " " << noise;
+    }
+  }
+}
+
+TEST(CostModel, ClimbsByNoMoreThanTwice) {
+  CostModel cost;
+  std::size_t most = 1;
+  for (int i = 0; i < 60; ++i) {
+    const auto choice = cost.within_budget(kBudget, 640, Search::climb);
+    ASSERT_TRUE(choice);
+    EXPECT_LE(choice->slices, 2 * most) << i;
+    EXPECT_TRUE(!choice->trial || choice->slices == 1) << i;
+    most = std::max(most, choice->slices);
+    cost.observe(choice->slices, time_of(1e7));
+  }
+  EXPECT_GE(most, 500U) << "nothing is lost";
+}
+
+// Else every number of slices would look cheap, for as long as that time is the only one.
+TEST(CostModel, ClimbMeasuresAnUnsplitTimeAgainThatIsTooLong) {
+  CostModel cost;
+  const auto observe = [&](std::size_t slices, double more) {
+    cost.observe(slices, time_of(1e7 * (1 + 0.02 * static_cast<double>(slices - 1)) * (1 + more)));
+  };
+  observe(1, 0);
+  observe(1, 0.25);  // disturbed
+  std::size_t most = 1;
+  for (int i = 0; i < 40; ++i) {
+    const std::size_t slices = cost.within_budget(kBudget, 640, Search::climb)->slices;
+    most = std::max(most, slices);
+    observe(slices, 0);
+  }
+  EXPECT_LE(most, 4U);
+}
+
+// One such time would end the climb.
+TEST(CostModel, ClimbGoesOnAfterATimeThatWasTooLong) {
+  CostModel cost;
+  std::size_t last = 1;
+  bool disturbed = false;
+  for (int i = 0; i < 200; ++i) {
+    last = cost.within_budget(kBudget, 64, Search::climb)->slices;
+    const bool disturb = last == 8 && !std::exchange(disturbed, disturbed || last == 8);
+    cost.observe(last, time_of(1e7 * (disturb ? 1.2 : 1)));
+  }
+  EXPECT_TRUE(disturbed);
+  EXPECT_GE(last, 50U);
+}
+
 // Launches of that cost until the last of `launches`; returns the last choice that was no trial.
 std::size_t run(CostModel& cost, int launches, double whole, double each, std::size_t limit = 640,
                 double budget = kBudget) {
   std::size_t last = 0;
   for (int i = 0; i < launches; ++i) {
-    const Choice choice = cost.within_budget(budget, limit, true).value_or(Choice{});
+    const Choice choice = cost.within_budget(budget, limit, Search::trials).value_or(Choice{});
     if (!choice.trial) last = choice.slices;
     cost.observe(choice.slices, time_of(whole * (1 + each * static_cast<double>(choice.slices - 1))));
   }
@@ -155,7 +218,7 @@ TEST(CostModel, IsStableOnceConverged) {
   EXPECT_LE(found, 51U);
   std::size_t others = 0;
   for (int i = 0; i < 200; ++i) {
-    const auto choice = cost.within_budget(kBudget, 640, true);
+    const auto choice = cost.within_budget(kBudget, 640, Search::trials);
     others += choice->slices == 1 || choice->slices > 51 ? 1 : 0;
     cost.observe(choice->slices, time_of(1e7 * (1 + 0.001 * static_cast<double>(choice->slices - 1))));
   }
@@ -176,13 +239,13 @@ TEST(CostModel, NeverExceedsTheSliceLimit) {
   for (std::size_t limit = 1; limit < 40; ++limit) {
     CostModel cost;
     for (int i = 0; i < 30; ++i) {
-      const auto choice = cost.within_budget(kBudget, limit, true);
+      const auto choice = cost.within_budget(kBudget, limit, Search::trials);
       ASSERT_TRUE(choice);
       ASSERT_GE(choice->slices, 1U);
       ASSERT_LE(choice->slices, limit);
       cost.observe(choice->slices, time_of(1e6));
     }
-    const auto settled = cost.within_budget(kBudget, limit, false);
+    const auto settled = cost.within_budget(kBudget, limit, Search::none);
     ASSERT_TRUE(settled);
     EXPECT_EQ(settled->slices, limit) << "nothing is lost";
   }
@@ -195,9 +258,9 @@ TEST(CostModel, LeavesLaunchUnsplitWhereTwoSlicesExceedTheBudget) {
 
 TEST(CostModel, HasNoEstimateWithoutMeasurements) {
   CostModel cost;
-  EXPECT_FALSE(cost.within_budget(kBudget, 100, false));
+  EXPECT_FALSE(cost.within_budget(kBudget, 100, Search::none));
   EXPECT_EQ(cost.duration().count(), 0);
-  EXPECT_EQ(cost.within_budget(kBudget, 100, true)->slices, 1U);
+  EXPECT_EQ(cost.within_budget(kBudget, 100, Search::trials)->slices, 1U);
   cost.observe(0, time_of(1e6));
   cost.observe(7, base::Nanoseconds(0));
   cost.observe(7, base::Nanoseconds(-5));
@@ -218,7 +281,7 @@ TEST(CostModel, ContinuesFromASavedState) {
   CostModel second = CostModel::from(first.losses(), first.duration());
   EXPECT_NEAR(static_cast<double>(second.duration().count()), static_cast<double>(first.duration().count()),
               1);
-  const auto choice = second.within_budget(kBudget, 640, true);
+  const auto choice = second.within_budget(kBudget, 640, Search::trials);
   EXPECT_GE(choice->slices * 2, found) << "at its first launch";
   EXPECT_LE(choice->slices, 51U);
   const std::size_t later = run(second, 12, 1e7, 0.004);
@@ -231,9 +294,10 @@ TEST(CostModel, RejectsInconsistentState) {
   for (const Losses& losses : {Losses{{{1, 0.1}}}, Losses{{{16, -0.1}}}, Losses{{{16, 0.2}, {8, 0.3}}},
                                Losses{{{16, 0.2}, {32, 0.1}}}, Losses{{{16, std::nan("")}}},
                                Losses{{{2'000'000, 0.1}}}, Losses{{{16, INFINITY}}}}) {
-    EXPECT_FALSE(CostModel::from(losses, duration).within_budget(kBudget, 100, false));
+    EXPECT_FALSE(CostModel::from(losses, duration).within_budget(kBudget, 100, Search::none));
   }
-  EXPECT_FALSE(CostModel::from({{{16, 0.01}}}, base::Nanoseconds(-1)).within_budget(kBudget, 100, false));
+  EXPECT_FALSE(
+      CostModel::from({{{16, 0.01}}}, base::Nanoseconds(-1)).within_budget(kBudget, 100, Search::none));
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ UnsplitText launch_text(UnsplitReason why) {
 UnsplitText gain_text(UnsplitReason why) {
   switch (why) {
     case UnsplitReason::measuring:
-      return {"the time of the whole launch was being measured for CLEAVE_SPLIT=budget",
+      return {"the time of the whole launch was being measured for CLEAVE_SPLIT=budget or pressure",
               "nothing, since that ends after a few launches"};
     case UnsplitReason::costly:
       return {"two slices would already cost more than the budget",

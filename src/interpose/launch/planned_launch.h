@@ -20,7 +20,10 @@ class PlannedLaunch final : public LaunchQuery {
 
   [[nodiscard]] const KernelRecord& kernel() const override { return kernel_; }
   [[nodiscard]] unsigned vms() const override { return p_.neighbours.vms(); }
-  [[nodiscard]] unsigned restraint() const override { return p_.neighbours.use_restraint(); }
+  [[nodiscard]] unsigned restraint() const override {
+    if (!restraint_) restraint_ = p_.neighbours.use_restraint();
+    return *restraint_;
+  }
   [[nodiscard]] const QueueRecord& queue() const override;
   [[nodiscard]] const plan::NDRange& range() const override { return range_; }
 
@@ -39,6 +42,7 @@ class PlannedLaunch final : public LaunchQuery {
   plan::NDRange range_;
   const std::size_t items_;
   std::optional<QueueRecord> queue_;
+  mutable std::optional<unsigned> restraint_;  // empty until it is asked for
   bool refused_for_shape_ = false;
 };
 

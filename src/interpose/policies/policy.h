@@ -30,7 +30,7 @@ class LaunchQuery {
   [[nodiscard]] virtual const KernelRecord& kernel() const = 0;
   // Virtual machines on the host, this one included.
   [[nodiscard]] virtual unsigned vms() const = 0;
-  // How much the policy `pressure` is to hold the launch back (neighbours/restraint.h).
+  // How much the policy `pressure` is to hold the launch back (neighbours/restraint.h): the same whenever it is asked.
   [[nodiscard]] virtual unsigned restraint() const = 0;
 
   // Reasons that do not depend on the queue.

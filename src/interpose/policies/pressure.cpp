@@ -1,6 +1,6 @@
 // As many slices as keep the pressure on the host's processors below a target, and no more than cost a share of the launch's
-// time: the restraint (neighbours/restraint.h) says how much of what the policy `budget` would do. Without restraint launches
-// are unsplit.
+// time: as many as the restraint (neighbours/restraint.h) asks for, as far as the costs allow. Without restraint launches are
+// unsplit.
 
 #include <algorithm>
 
@@ -19,21 +19,19 @@ class PressurePolicy final : public MeasuredPolicy {
     return prepare_alpha(launch, Neighbours::required);
   }
 
+  // Nothing is tried: what the restraint asks for shows what it costs. Unsplit launches are measured, too.
   learn::SliceAdvice advise(LaunchQuery& launch, const CostKeys& keys) const override {
-    return costs().within_budget(keys.launch, settings().budget, budget_limit(launch),
+    const std::size_t wanted = neighbours::slices_at(launch.restraint(), budget_limit(launch));
+    return costs().within_budget(keys.launch, settings().budget, wanted, learn::Search::climb,
                                  [&] { return launch_name(launch.kernel(), launch.range()); });
   }
 
-  // Trials show what the budget pays for. They are made once there is a reason to split; until then unsplit launches are
-  // measured.
   plan::Decision follow(LaunchQuery& launch, const learn::SliceAdvice& advice, learn::Key) const override {
-    const unsigned restraint = launch.restraint();
-    if (neighbours::slices_at(restraint, SIZE_MAX) < 2)
+    if (advice.slices > 1) return plan::Decision::split(advice.slices);
+    if (neighbours::slices_at(launch.restraint(), budget_limit(launch)) < 2)
       return plan::Decision::unsplit(plan::UnsplitReason::calm);
     const bool trial = advice.state == learn::AdviceState::trial;
-    if (advice.slices < 2)
-      return plan::Decision::unsplit(trial ? plan::UnsplitReason::measuring : plan::UnsplitReason::costly);
-    return plan::Decision::split(trial ? advice.slices : neighbours::slices_at(restraint, advice.slices));
+    return plan::Decision::unsplit(trial ? plan::UnsplitReason::measuring : plan::UnsplitReason::costly);
   }
 
   plan::Decision follow_unmeasured(LaunchQuery& launch, std::size_t usual) const override {

@@ -114,7 +114,7 @@ TEST_F(LivePressure, LaunchesAreSplitWhileTheNeighboursLackTheProcessor) {
   EXPECT_EQ(statistics().unsplit[static_cast<std::size_t>(plan::UnsplitReason::calm)], 1U);
   listener.say("count 2 3 2 pressure=900\n");
   ASSERT_TRUE(restraint_is(neighbours::RestraintControl::kMaxStep)) << "it is far above the target";
-  // The budget's first trials are unsplit.
+  // The first launches may be unsplit, so that their time is known.
   std::size_t slices = 1;
   for (int i = 0; i < 20 && slices == 1; ++i) slices = slices_of_a_launch(*this, kernel);
   EXPECT_GT(slices, 1U);
