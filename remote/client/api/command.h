@@ -124,7 +124,8 @@ class Command {
   template <typename Make>
   cl_int post(bool needs_event, Make make, const Box& data) {
     const bool in_ring = fits_ring<Make>(data);
-    SharedArea::Place place = connection().share(in_ring ? Ring::kSize : data.bytes());
+    SharedArea::Place place =
+        in_ring ? connection().share_ring(data.bytes()) : connection().share(data.bytes());
     if (!make_event(needs_event || place)) return CL_OUT_OF_HOST_MEMORY;
     if (!place) return connection().post_data(header(), data, make);
     return in_ring ? connection().post_ring(header(), data, std::move(place), make)
@@ -147,19 +148,21 @@ class Command {
 
   template <typename Make>
   cl_int read_blocking(const Box& box, Make make) {
-    const bool in_ring = fits_ring<Make>(box);
+    auto place =
+        fits_ring<Make>(box) ? connection().share_ring(box.bytes()) : connection().share(box.bytes());
+    const bool in_ring = place && fits_ring<Make>(box);
     // A ring makes progress only when the device does, and keeps other threads from sending. So earlier commands are
     // waited for first.
-    if (in_ring && box.bytes() > Ring::kSlots * Ring::kSlice && connection().has_commands_in_flight()) {
+    if (in_ring && box.bytes() > Ring::capacity(place) && connection().has_commands_in_flight()) {
       const cl_int error = connection().call({.queue = queue_->id, .urgent = queue_->urgent},
                                              [](auto& b) { return wire::CreateFinishQueue(b); });
       if (error != CL_SUCCESS) return error;
     }
     PendingRequest pending(box);
     pending.ends_queue = is_in_order() ? queue_->id : 0;
-    pending.place = connection().share(in_ring ? Ring::kSize : box.bytes());
-    return in_ring && pending.place ? connection().call_through_ring(header(), pending, make)
-                                    : connection().call(header(), pending, make);
+    pending.place = std::move(place);
+    return in_ring ? connection().call_through_ring(header(), pending, make)
+                   : connection().call(header(), pending, make);
   }
 
   // Whether its data can be transferred slice by slice: contiguous memory on the server, on an in-order queue.

@@ -159,6 +159,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // A place in shared memory for a command's data. Empty: use the socket.
   SharedArea::Place share(std::size_t bytes);
+  // The same for a ring through which that much passes. Requires: supports_rings().
+  SharedArea::Place share_ring(std::size_t bytes);
 
   // Like post_data(), through that place, which stays taken until the command's event has ended. Requires: an event.
   template <typename Make>
@@ -179,7 +181,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   template <typename Make>
   cl_int post_ring(const CommandHeader& header, const Box& data, SharedArea::Place place, Make make) {
     assert(header.event != 0 && supports_rings());
-    Ring ring(place, data);
+    Ring ring(place, data, copy_threads());
     place.keep_until_idle(&is_ring_idle);
     const PayloadInfo payload_info{ring.write_payload(), ring.shared(), ring.words()};
     const base::MutexLock lock(out_mutex_);
@@ -230,7 +232,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   template <typename Make>
   cl_int call_through_ring(const CommandHeader& header, PendingRequest& pending, Make make) {
     assert(pending.place && supports_rings());
-    Ring ring(pending.place, pending.destination);
+    Ring ring(pending.place, pending.destination, copy_threads());
     pending.place.keep_until_idle(&is_ring_idle);
     pending.in_ring = true;
     {
@@ -334,6 +336,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   cl_int end_command(const Box& data, FlushTiming when = FlushTiming::soon) CLEAVE_REQUIRES(out_mutex_);
   // For a ring that is written or read while out_mutex_ is held.
   Ring::Peer ring_peer();
+  static CopyThreads& copy_threads();  // the process's
   void flush_locked(const Box& data) CLEAVE_REQUIRES(out_mutex_);
   void flush_as_watcher() CLEAVE_REQUIRES(out_mutex_);
   bool send_gathered(const FrameHeader& header, const WhileBlocked& meanwhile) CLEAVE_REQUIRES(out_mutex_);

@@ -9,6 +9,7 @@
 
 #include "remote/client/link/call_trace.h"
 #include "remote/client/link/connection.h"
+#include "remote/client/objects/client.h"
 #include "remote/protocol/frame.h"
 #include "remote/protocol/limits.h"
 
@@ -195,6 +196,15 @@ SharedArea::Place Connection::share(std::size_t bytes) {
   if (uses_socket_only(bytes) || bytes > kMaxSharedTransfer || !alive()) return {};
   return shared_->allocate(bytes);
 }
+
+SharedArea::Place Connection::share_ring(std::size_t bytes) {
+  if (copy_threads().threads_for(bytes) > 1) {
+    if (auto place = share(Ring::kLargeSize)) return place;
+  }
+  return share(Ring::kSize);
+}
+
+CopyThreads& Connection::copy_threads() { return client.copy_threads; }
 
 bool Connection::has_commands_in_flight() {
   const base::MutexLock lock(out_mutex_);

@@ -67,7 +67,7 @@ SharedArea::Place SharedArea::allocate(std::size_t size) noexcept try {
   }
   allocated_.emplace(offset, end);
   last_allocated_ = std::chrono::steady_clock::now();
-  return {*this, offset};
+  return {*this, offset, size};
 } catch (const std::bad_alloc&) {
   return {};
 }
