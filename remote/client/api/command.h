@@ -61,10 +61,13 @@ class Command {
     return &state;
   }
 
+  // `region`: that has the data, and to which it belongs until the command has ended; null: none.
   template <typename Make>
-  cl_int send(Make make, const Box& data = {}) {
+  cl_int send(Make make, const Box& data = {}, std::shared_ptr<const MapRegion> region = nullptr) {
     if (must_check_) return send_checked(make, data);
-    return finish(post(false, make, data));
+    if (region == nullptr) return finish(post(false, make, data));
+    if (!make_event(true)) return CL_OUT_OF_HOST_MEMORY;
+    return finish(connection().post_in_region(header(), data, std::move(region), make));
   }
 
   template <typename Make>
@@ -91,8 +94,10 @@ class Command {
   }
 
   template <typename Make>
-  cl_int send_read(bool blocking, const Box& box, Make make) {
+  cl_int send_read(bool blocking, const Box& box, Make make,
+                   std::shared_ptr<const MapRegion> region = nullptr) {
     if (!make_event(false)) return CL_OUT_OF_HOST_MEMORY;
+    if (blocking && region != nullptr) return finish(read_into_region(box, make, std::move(region)));
     if (blocking) return finish(read_blocking(box, make));
     auto pending = std::unique_ptr<PendingRequest>(new (std::nothrow) PendingRequest(box));
     if (pending == nullptr) return CL_OUT_OF_HOST_MEMORY;
@@ -100,7 +105,8 @@ class Command {
     pending->queue = queue_->id;
     pending->event = header().event;
     pending->in_order = is_in_order();
-    pending->place = connection().share(box.bytes());
+    pending->region = std::move(region);
+    if (pending->region == nullptr) pending->place = connection().share(box.bytes());
     return finish(read_async(std::move(pending), make));
   }
 
@@ -144,6 +150,14 @@ class Command {
     if (refusal == nullptr) return CL_SUCCESS;
     wait_for_acceptance();
     return refusal->load();
+  }
+
+  template <typename Make>
+  cl_int read_into_region(const Box& box, Make make, std::shared_ptr<const MapRegion> region) {
+    PendingRequest pending(box);
+    pending.ends_queue = is_in_order() ? queue_->id : 0;
+    pending.region = std::move(region);
+    return connection().call(header(), pending, make);
   }
 
   template <typename Make>

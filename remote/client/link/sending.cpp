@@ -216,6 +216,41 @@ void Connection::keep_until_complete(Id event, SharedArea::Place place) {
   places_in_flight_.emplace(event, std::move(place));
 }
 
+void Connection::keep_until_complete(Id event, std::shared_ptr<const MapRegion> region) {
+  const base::MutexLock lock(events_mutex_);
+  regions_in_flight_.emplace(event, std::move(region));
+}
+
+std::shared_ptr<MapRegion> Connection::take_region(std::size_t bytes) {
+  if (regions_ == nullptr || bytes < MapRegions::kMinSize || !alive()) return nullptr;
+  std::shared_ptr<MapRegion> region;
+  {
+    const base::MutexLock lock(out_mutex_);
+    std::vector<MapRegions::Notice> notices;
+    region = regions_->take(bytes, notices);
+    add_notices(notices);
+    if (!notices.empty()) end_command({});
+  }
+  return region != nullptr && regions_->back(*region) ? region : nullptr;
+}
+
+void Connection::add_notices(const std::vector<MapRegions::Notice>& notices) {
+  if (!supports_kept_shared_) return;
+  for (const MapRegions::Notice& one : notices) {
+    add({}, 0, {}, [&](Builder& b) { return wire::CreateKeepShared(b, one.offset, one.size, one.is_kept); });
+  }
+}
+
+// By the watcher. Between the two steps nobody can take what has expired.
+void Connection::trim_regions() {
+  if (regions_ == nullptr || !out_mutex_.try_lock()) return;
+  const auto notices = regions_->expire(kTrimAfter);
+  add_notices(notices);
+  if (!notices.empty()) flush_as_watcher();
+  out_mutex_.unlock();
+  if (!notices.empty()) regions_->give_back();
+}
+
 void Connection::arm_flush_timer() {
   const itimerspec soon{{0, 0}, {0, std::chrono::nanoseconds(kFlushDelay).count()}};
   timerfd_settime(timer_.get(), 0, &soon, nullptr);

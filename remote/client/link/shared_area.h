@@ -62,8 +62,8 @@ class SharedArea {
     IsIdle is_idle_ = nullptr;
   };
 
-  // Null if the system refuses.
-  static std::unique_ptr<SharedArea> make(std::size_t size = kSize);
+  // `behind`: bytes of the memory behind the area, which are others' (MapRegions). Null if the system refuses.
+  static std::unique_ptr<SharedArea> make(std::size_t size = kSize, std::size_t behind = 0);
   SharedArea(const SharedArea&) = delete;
   SharedArea& operator=(const SharedArea&) = delete;
   ~SharedArea();  // Requires: no place is left.

@@ -21,6 +21,7 @@
 #include "remote/client/link/call_trace.h"
 #include "remote/client/link/wire_types.h"
 #include "remote/protocol/features.h"
+#include "remote/protocol/limits.h"
 #include "remote/transport/endpoint.h"
 #include "remote/transport/frames.h"
 #include "tests/kit/temporary_folder.h"
@@ -41,6 +42,7 @@ struct Setup {
       {};  // of the server's trace; empty: it has none, or is of a version that knows of none
   milliseconds timeout{kTimeout};  // of the client
   std::uint32_t heartbeat = 1000;  // of the server, ms
+  std::uint64_t features = 0;      // of the server
 };
 
 // The trace of this process's connections.
@@ -91,6 +93,7 @@ class ScriptedServer {
     welcome.add_window_commands(1U << 20U);
     welcome.add_window_bytes(std::uint64_t{1} << 30U);
     welcome.add_heartbeat(setup.heartbeat);
+    welcome.add_features(setup.features);
     builder.Finish(welcome.Finish());
     EXPECT_TRUE(send(FrameKind::welcome, builder));
     connection_ = opened.get();
@@ -129,6 +132,15 @@ class ScriptedServer {
         flatbuffers::GetRoot<wire::Commands>(input_->message().data())->commands()->Get(0);
     if (first->body_type() != wire::Body::Ping) return std::nullopt;
     return first->body_as_Ping()->number();
+  }
+
+  // Calls look() with the client's next commands.
+  template <typename Look>
+  void see_next(Look look) {
+    FrameHeader header;
+    ASSERT_EQ(input_->next(header, std::chrono::steady_clock::now() + kLong), ReadStatus::data);
+    EXPECT_EQ(header.payload, 0U);
+    look(*flatbuffers::GetRoot<wire::Commands>(input_->message().data())->commands());
   }
 
   bool answer(std::uint64_t number, std::uint64_t time) {
@@ -217,6 +229,54 @@ TEST(Connection, ClocksAreComparedWithAServerThatTraces) {
   EXPECT_THAT(text, testing::HasSubstr(R"("session":"S1x","role":"client")"));
   EXPECT_THAT(text, testing::HasSubstr("\"server_ns\":5000,"));
   EXPECT_THAT(text, testing::Not(testing::HasSubstr("\"server_ns\":10,")));
+}
+
+// Enqueues the write of a map of this size in a region, or says that there is none.
+bool write_in_region(Connection& client, std::size_t size) {
+  const auto region = client.take_region(size);
+  if (region == nullptr) return false;
+  const Box box = Box::contiguous(region->data() + 4096, size - 4096);
+  EXPECT_EQ(client.post_in_region({.queue = 1, .event = 2}, box, region,
+                                  [&](auto& b) { return wire::CreateWriteBuffer(b, 3, 4096, box.bytes()); }),
+            CL_SUCCESS);
+  client.flush();
+  return true;
+}
+
+constexpr std::uint64_t kShares = bit(Feature::shared_memory);
+constexpr std::size_t kMapped = std::size_t{3} << 20U;
+
+TEST(Connection, RegionsAreAnnouncedAndNamedByWrites) {
+  ScriptedServer server(
+      {.is_query = false, .heartbeat = 60'000, .features = kShares | bit(Feature::kept_shared)});
+  ASSERT_TRUE(write_in_region(server.client(), kMapped));
+  server.see_next([](const auto& commands) {
+    ASSERT_EQ(commands.size(), 2U);
+    const auto* const kept = commands.Get(0)->body_as_KeepShared();
+    ASSERT_NE(kept, nullptr);
+    EXPECT_TRUE(kept->kept());
+    EXPECT_GE(kept->offset(), kKeptSharedMemory);
+    EXPECT_EQ(kept->size(), kMapped);
+    const wire::Command& write = *commands.Get(1);
+    EXPECT_EQ(write.body_type(), wire::Body::WriteBuffer);
+    EXPECT_EQ(write.payload(), 0U);
+    ASSERT_NE(write.shared(), nullptr);
+    EXPECT_EQ(write.shared()->offset(), kept->offset() + 4096);
+    EXPECT_EQ(write.shared()->size(), kMapped - 4096);
+  });
+  EXPECT_EQ(server.client().take_region(MapRegions::kMinSize - 1), nullptr);
+}
+
+TEST(Connection, ServerOfAnOlderVersionIsToldOfNoRegions) {
+  ScriptedServer server({.is_query = false, .heartbeat = 60'000, .features = kShares});
+  ASSERT_TRUE(write_in_region(server.client(), kMapped));
+  server.see_next([](const auto& commands) {
+    ASSERT_EQ(commands.size(), 1U);
+    EXPECT_EQ(commands.Get(0)->body_type(), wire::Body::WriteBuffer);
+    EXPECT_NE(commands.Get(0)->shared(), nullptr);
+  });
+  ScriptedServer far({.is_query = false, .heartbeat = 60'000});
+  EXPECT_FALSE(write_in_region(far.client(), kMapped)) << "it has no memory in common with the client";
 }
 
 // A server with much to send may not read before it is sent. If no thread waits it is the client's
