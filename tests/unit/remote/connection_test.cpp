@@ -134,13 +134,17 @@ class ScriptedServer {
     return first->body_as_Ping()->number();
   }
 
-  // Calls look() with the client's next commands.
-  template <typename Look>
-  void see_next(Look look) {
+  // Calls see() with each of the client's commands, in one frame or several, until it returns false.
+  template <typename See>
+  void see_commands(See see) {
     FrameHeader header;
-    ASSERT_EQ(input_->next(header, std::chrono::steady_clock::now() + kLong), ReadStatus::data);
-    EXPECT_EQ(header.payload, 0U);
-    look(*flatbuffers::GetRoot<wire::Commands>(input_->message().data())->commands());
+    for (bool wants_more = true; wants_more;) {
+      ASSERT_EQ(input_->next(header, std::chrono::steady_clock::now() + kLong), ReadStatus::data);
+      EXPECT_EQ(header.payload, 0U);
+      for (const wire::Command* const one :
+           *flatbuffers::GetRoot<wire::Commands>(input_->message().data())->commands())
+        wants_more = see(*one);
+    }
   }
 
   bool answer(std::uint64_t number, std::uint64_t time) {
@@ -250,19 +254,20 @@ TEST(Connection, RegionsAreAnnouncedAndNamedByWrites) {
   ScriptedServer server(
       {.is_query = false, .heartbeat = 60'000, .features = kShares | bit(Feature::kept_shared)});
   ASSERT_TRUE(write_in_region(server.client(), kMapped));
-  server.see_next([](const auto& commands) {
-    ASSERT_EQ(commands.size(), 2U);
-    const auto* const kept = commands.Get(0)->body_as_KeepShared();
-    ASSERT_NE(kept, nullptr);
-    EXPECT_TRUE(kept->kept());
-    EXPECT_GE(kept->offset(), kKeptSharedMemory);
-    EXPECT_EQ(kept->size(), kMapped);
-    const wire::Command& write = *commands.Get(1);
-    EXPECT_EQ(write.body_type(), wire::Body::WriteBuffer);
-    EXPECT_EQ(write.payload(), 0U);
-    ASSERT_NE(write.shared(), nullptr);
-    EXPECT_EQ(write.shared()->offset(), kept->offset() + 4096);
-    EXPECT_EQ(write.shared()->size(), kMapped - 4096);
+  std::uint64_t kept_at = 0;
+  server.see_commands([&](const wire::Command& command) {
+    if (const auto* const kept = command.body_as_KeepShared()) {
+      EXPECT_TRUE(kept->kept());
+      EXPECT_EQ(kept->size(), kMapped);
+      kept_at = kept->offset();
+      return true;
+    }
+    EXPECT_GE(kept_at, kKeptSharedMemory) << "it has been announced before";
+    EXPECT_EQ(command.body_type(), wire::Body::WriteBuffer);
+    EXPECT_EQ(command.payload(), 0U);
+    EXPECT_TRUE(command.shared() != nullptr && command.shared()->offset() == kept_at + 4096 &&
+                command.shared()->size() == kMapped - 4096);
+    return false;
   });
   EXPECT_EQ(server.client().take_region(MapRegions::kMinSize - 1), nullptr);
 }
@@ -270,10 +275,10 @@ TEST(Connection, RegionsAreAnnouncedAndNamedByWrites) {
 TEST(Connection, ServerOfAnOlderVersionIsToldOfNoRegions) {
   ScriptedServer server({.is_query = false, .heartbeat = 60'000, .features = kShares});
   ASSERT_TRUE(write_in_region(server.client(), kMapped));
-  server.see_next([](const auto& commands) {
-    ASSERT_EQ(commands.size(), 1U);
-    EXPECT_EQ(commands.Get(0)->body_type(), wire::Body::WriteBuffer);
-    EXPECT_NE(commands.Get(0)->shared(), nullptr);
+  server.see_commands([](const wire::Command& command) {
+    EXPECT_EQ(command.body_type(), wire::Body::WriteBuffer);
+    EXPECT_NE(command.shared(), nullptr);
+    return false;
   });
   ScriptedServer far({.is_query = false, .heartbeat = 60'000});
   EXPECT_FALSE(write_in_region(far.client(), kMapped)) << "it has no memory in common with the client";
