@@ -1,4 +1,4 @@
-// The work of `cleave bench remote`, on one platform: calls, launches, transfers, products, each in seconds.
+// The work of `cleave bench remote`, on one platform: calls, launches, transfers, maps, products, each in seconds.
 // Prints one line of JSON, with the names of the platform and device, the file of the driver that they are of, and whether a
 // Cleave is in between: what the loader offers depends on the environment. Sockets are measured in the same run, as the
 // baseline.
@@ -103,6 +103,8 @@ cl_platform_id identify(cl_device_id device, Figures& figures) {
   const auto platform = cl.info<cl_platform_id>(device, CL_DEVICE_PLATFORM);
   figures.add("platform", cl.text(platform, CL_PLATFORM_VERSION));
   figures.add("device", cl.text(device, CL_DEVICE_NAME));
+  const bool is_processor = (cl.info<cl_device_type>(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
+  figures.add("processor", std::string(is_processor ? "yes" : "no"));
   figures.add("driver", driver_of(platform));
   figures.add("under Cleave", std::string(is_under_cleave(platform) ? "yes" : "no"));
   return platform;
@@ -174,6 +176,31 @@ void measure_transfers(const Device& device, unsigned repeats, Figures& figures)
   figures.add("read 64 MiB", median_of(9, [&] { read(kLarge); }));
   figures.add("write 4 KiB", median_of(repeats, [&] { write(kSmall); }));
   figures.add("read 4 KiB", median_of(repeats, [&] { read(kSmall); }));
+}
+
+// Maps of a buffer in memory that a native driver has pinned, each until the unmap has ended. What is mapped is not touched.
+void measure_maps(const Device& device, unsigned repeats, Figures& figures) {
+  const kit::Buffer buffer = cl.buffer(device.context, kLarge, CL_MEM_ALLOC_HOST_PTR);
+  const auto map_once = [&](cl_map_flags flags, std::size_t size, const auto& use) {
+    auto* const mapped = cl.map<char>(device.queue, buffer, flags, size);
+    use(mapped);
+    cl.check("unmap", cl.unmap(device.queue, buffer, mapped));
+    cl.clFinish(device.queue);
+  };
+  const auto nothing = [](char*) {};
+  map_once(CL_MAP_WRITE_INVALIDATE_REGION, kLarge, [](char* all) { std::fill_n(all, kLarge, 'm'); });
+  map_once(CL_MAP_READ, kLarge, [](const char* all) {
+    if (std::count(all, all + kLarge, 'm') != static_cast<std::ptrdiff_t>(kLarge))
+      end_program("a map with wrong contents", CL_INVALID_VALUE, {});
+  });
+  for (const auto& [flags, what] : {std::pair{cl_map_flags{CL_MAP_READ}, "map for reading"},
+                                    {cl_map_flags{CL_MAP_WRITE}, "map for writing"},
+                                    {cl_map_flags{CL_MAP_WRITE_INVALIDATE_REGION}, "map to overwrite"}}) {
+    const std::string name(what);
+    figures.add(name + " 64 MiB", median_of(9, [&, flags = flags] { map_once(flags, kLarge, nothing); }));
+    figures.add(name + " 4 KiB",
+                median_of(repeats, [&, flags = flags] { map_once(flags, kSmall, nothing); }));
+  }
 }
 
 // A product of two matrices of ones, with its transfers.
@@ -305,6 +332,7 @@ int main(int count, char** arguments) {
   if (measures) {
     measure_launches(device, repeats, figures);
     measure_transfers(device, repeats, figures);
+    measure_maps(device, repeats, figures);
     measure_products(device, figures);
   }
   figures.print();

@@ -22,6 +22,7 @@ from results import Results, Row, Unmeasured, machine, median, spread
 from throttled_link import ThrottledLink
 
 PRODUCTS = (64, 128, 256, 512)
+MAPS = ("map for reading", "map for writing", "map to overwrite")  # and the unmap
 PARTS = ("calls", "between", "offload")
 LINK_RATE = 10_000_000  # bytes a second, of the client's link while contents move between servers
 
@@ -162,6 +163,12 @@ class Bench:
             else:
                 self.add_share(f"{what} 64 MiB, of a native {what}", f"{what} 64 MiB", self.base(f"{what} 64 MiB"), 0.7)
             self.add(f"{what} 4 KiB", 1.6 * self.socket("4 KiB"))
+        for what in MAPS:
+            self.add(f"{what} 64 MiB")
+            # A processor's own maps copy nothing.
+            if self.kind == "unix" and self.native[0].get("processor") != "yes":
+                self.add_share(f"{what} 64 MiB, of a native one", f"{what} 64 MiB", self.base(f"{what} 64 MiB"), 0.8)
+            self.add(f"{what} 4 KiB")
         for size in PRODUCTS:
             self.add(f"product {size}", note=self.moving(size))
         if self.beside:

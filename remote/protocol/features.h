@@ -21,6 +21,7 @@ enum class Feature : std::uint64_t {
   offers = 1U << 8U,       // OfferContents: other servers may fetch contents from this one
   fetches =
       1U << 9U,  // FetchContents: this one fetches contents from the servers that its operator has listed
+  kept_shared = 1U << 10U,  // KeepShared
 };
 
 inline constexpr std::uint64_t bit(Feature feature) { return static_cast<std::uint64_t>(feature); }

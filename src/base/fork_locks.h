@@ -49,6 +49,7 @@ enum class ForkOrder : std::uint8_t {
   callbacks,
   internal_callbacks,
   migrations,
+  copy_threads,
   client_trace,
   // Libraries with handles of their own.
   objects,

@@ -99,6 +99,7 @@ struct RemoteSettings {
   Prefer prefer = Prefer::local;
   std::chrono::milliseconds timeout{10'000};  // without an answer for this long, a server counts as lost
   bool compression = true;                    // where it pays
+  unsigned copy_threads = 0;                  // for large data through shared memory; 0: by the processors
   std::string token_file;                     // empty: no token
   // PEM files for TLS. Empty: the system's authorities, and no client certificate.
   std::string authorities;

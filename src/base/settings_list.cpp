@@ -22,6 +22,7 @@ constexpr double kMaxTarget = 0.9;
 constexpr std::uint64_t kMaxMaxAge = 86'400;  // seconds
 constexpr std::size_t kMaxFiles = 8;
 constexpr std::size_t kMaxServers = 16;
+constexpr unsigned kMaxCopyThreads = 16;
 constexpr double kMinTimeout = 0.1;  // seconds
 constexpr double kMaxTimeout = 3600;
 
@@ -210,6 +211,11 @@ bool parse_prefer(Settings& settings, std::string_view text) {
 bool parse_compression(Settings& settings, std::string_view text) {
   constexpr Choice<bool> kChoices[] = {{"auto", true}, {"off", false}};
   return parse_choice(text, kChoices, settings.remote.compression);
+}
+
+bool parse_copy_threads(Settings& settings, std::string_view text) {
+  if (text == "auto") return settings.remote.copy_threads = 0, true;
+  return parse_number(text, 1, kMaxCopyThreads, settings.remote.copy_threads);
 }
 
 bool parse_min_items(Settings& settings, std::string_view text) {
@@ -418,6 +424,8 @@ const std::vector<Setting>& settings_list() {
       {"CLEAVE_REMOTE_NAME", "remote.name", "remote", "remote or original", parse_remote_name},
       {"CLEAVE_REMOTE_PREFER", "remote.prefer", "local", "local, remote or auto", parse_prefer},
       {"CLEAVE_REMOTE_COMPRESSION", "remote.compression", "auto", "auto or off", parse_compression},
+      {"CLEAVE_REMOTE_COPY_THREADS", "remote.copy_threads", "auto",
+       "auto or a number of threads from 1 to 16", parse_copy_threads},
       {"CLEAVE_REMOTE_TIMEOUT", "remote.timeout", "10", "a number of seconds from 0.1 to 3600",
        parse_remote_timeout},
       {"CLEAVE_REMOTE_TOKEN_FILE", "remote.token_file", "", "the path of a file",

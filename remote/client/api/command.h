@@ -61,10 +61,13 @@ class Command {
     return &state;
   }
 
+  // `region`: that has the data, and to which it belongs until the command has ended; null: none.
   template <typename Make>
-  cl_int send(Make make, const Box& data = {}) {
+  cl_int send(Make make, const Box& data = {}, std::shared_ptr<const MapRegion> region = nullptr) {
     if (must_check_) return send_checked(make, data);
-    return finish(post(false, make, data));
+    if (region == nullptr) return finish(post(false, make, data));
+    if (!make_event(true)) return CL_OUT_OF_HOST_MEMORY;
+    return finish(connection().post_in_region(header(), data, std::move(region), make));
   }
 
   template <typename Make>
@@ -91,8 +94,10 @@ class Command {
   }
 
   template <typename Make>
-  cl_int send_read(bool blocking, const Box& box, Make make) {
+  cl_int send_read(bool blocking, const Box& box, Make make,
+                   std::shared_ptr<const MapRegion> region = nullptr) {
     if (!make_event(false)) return CL_OUT_OF_HOST_MEMORY;
+    if (blocking && region != nullptr) return finish(read_into_region(box, make, std::move(region)));
     if (blocking) return finish(read_blocking(box, make));
     auto pending = std::unique_ptr<PendingRequest>(new (std::nothrow) PendingRequest(box));
     if (pending == nullptr) return CL_OUT_OF_HOST_MEMORY;
@@ -100,7 +105,8 @@ class Command {
     pending->queue = queue_->id;
     pending->event = header().event;
     pending->in_order = is_in_order();
-    pending->place = connection().share(box.bytes());
+    pending->region = std::move(region);
+    if (pending->region == nullptr) pending->place = connection().share(box.bytes());
     return finish(read_async(std::move(pending), make));
   }
 
@@ -124,7 +130,8 @@ class Command {
   template <typename Make>
   cl_int post(bool needs_event, Make make, const Box& data) {
     const bool in_ring = fits_ring<Make>(data);
-    SharedArea::Place place = connection().share(in_ring ? Ring::kSize : data.bytes());
+    SharedArea::Place place =
+        in_ring ? connection().share_ring(data.bytes()) : connection().share(data.bytes());
     if (!make_event(needs_event || place)) return CL_OUT_OF_HOST_MEMORY;
     if (!place) return connection().post_data(header(), data, make);
     return in_ring ? connection().post_ring(header(), data, std::move(place), make)
@@ -146,20 +153,30 @@ class Command {
   }
 
   template <typename Make>
+  cl_int read_into_region(const Box& box, Make make, std::shared_ptr<const MapRegion> region) {
+    PendingRequest pending(box);
+    pending.ends_queue = is_in_order() ? queue_->id : 0;
+    pending.region = std::move(region);
+    return connection().call(header(), pending, make);
+  }
+
+  template <typename Make>
   cl_int read_blocking(const Box& box, Make make) {
-    const bool in_ring = fits_ring<Make>(box);
+    auto place =
+        fits_ring<Make>(box) ? connection().share_ring(box.bytes()) : connection().share(box.bytes());
+    const bool in_ring = place && fits_ring<Make>(box);
     // A ring makes progress only when the device does, and keeps other threads from sending. So earlier commands are
     // waited for first.
-    if (in_ring && box.bytes() > Ring::kSlots * Ring::kSlice && connection().has_commands_in_flight()) {
+    if (in_ring && box.bytes() > Ring::capacity(place) && connection().has_commands_in_flight()) {
       const cl_int error = connection().call({.queue = queue_->id, .urgent = queue_->urgent},
                                              [](auto& b) { return wire::CreateFinishQueue(b); });
       if (error != CL_SUCCESS) return error;
     }
     PendingRequest pending(box);
     pending.ends_queue = is_in_order() ? queue_->id : 0;
-    pending.place = connection().share(in_ring ? Ring::kSize : box.bytes());
-    return in_ring && pending.place ? connection().call_through_ring(header(), pending, make)
-                                    : connection().call(header(), pending, make);
+    pending.place = std::move(place);
+    return in_ring ? connection().call_through_ring(header(), pending, make)
+                   : connection().call(header(), pending, make);
   }
 
   // Whether its data can be transferred slice by slice: contiguous memory on the server, on an in-order queue.

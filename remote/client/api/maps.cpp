@@ -1,7 +1,8 @@
 // Mapping and unmapping. Mapping reads the region from the server, unmapping writes it back if it was mapped for writing.
 //
 // The mapped memory is the program's own with CL_MEM_USE_HOST_PTR, otherwise a shadow of the whole object, of which only
-// mapped parts are ever touched. Sub-buffers share their buffer's shadow.
+// mapped parts are ever touched. Sub-buffers share their buffer's shadow. The shadow of a large buffer is memory that is shared with
+// the server, where there is some (link/map_regions.h): then no bytes are copied here.
 #include <algorithm>
 
 #include <sys/mman.h>
@@ -11,6 +12,7 @@
 #include "remote/client/api/memory.h"
 #include "remote/client/api/memory_transfer.h"
 #include "remote/client/api/regions.h"
+#include "remote/client/link/map_regions.h"
 #include "remote/client/link/wire_types.h"
 #include "remote/client/objects/info_output.h"
 
@@ -39,7 +41,13 @@ std::size_t shadow_size(const MemoryState& state) {
 struct MapBase {
   std::byte* pointer;
   MemoryState* shadow_owner;
+  std::shared_ptr<const MapRegion> region;
 };
+
+void drop_own_shadow(MemoryState& state) CLEAVE_REQUIRES(state.mutex) {
+  if (state.shadow != nullptr && state.shadow_region == nullptr) munmap(state.shadow, state.shadow_size);
+  state.shadow = nullptr;
+}
 
 // Memory for maps of the whole object, at least `size` bytes. Null: no memory.
 std::byte* shadow_memory(MemoryState& state, std::size_t size) CLEAVE_REQUIRES(state.mutex) {
@@ -51,14 +59,30 @@ std::byte* shadow_memory(MemoryState& state, std::size_t size) CLEAVE_REQUIRES(s
   return state.shadow = static_cast<std::byte*>(memory);
 }
 
-MapBase acquire_map_memory(MemoryState& state) {
-  if (state.host != nullptr) return {static_cast<std::byte*>(state.host), nullptr};
+// For a map of that many bytes. Null: there is none, or it would not pay: a region is as large as the whole buffer.
+std::shared_ptr<MapRegion> take_region(MemoryState& root, std::size_t bytes) {
+  if (is_image(root) || bytes < root.size / 4) return nullptr;
+  {
+    const base::MutexLock lock(root.mutex);
+    if (root.shadow_users != 0) return nullptr;
+  }
+  return root.connection->take_region(root.size);
+}
+
+MapBase acquire_map_memory(MemoryState& state, std::size_t bytes) {
+  if (state.host != nullptr) return {static_cast<std::byte*>(state.host), nullptr, nullptr};
   MemoryState& root = root_of(state);
+  const std::shared_ptr<MapRegion> region = take_region(root, bytes);
   const base::MutexLock lock(root.mutex);
+  if (region != nullptr && root.shadow_users == 0) {
+    drop_own_shadow(root);
+    root.shadow_region = region;
+    root.shadow = region->data();
+  }
   std::byte* const shadow = shadow_memory(root, shadow_size(root));
-  if (shadow == nullptr) return {nullptr, nullptr};
+  if (shadow == nullptr) return {nullptr, nullptr, nullptr};
   ++root.shadow_users;
-  return {shadow + (&root == &state ? 0 : state.origin), &root};
+  return {shadow + (&root == &state ? 0 : state.origin), &root, root.shadow_region};
 }
 
 cl_int check(const MemoryState& state, cl_map_flags flags) {
@@ -89,17 +113,26 @@ Box box_of(const MemoryState& state, const Mapping& mapping) {
   return region.box(state, mapping.pointer);
 }
 
+// Where the server itself finds the memory of a map. Null: nowhere.
+std::shared_ptr<const MapRegion> region_of(const Command& command, const Mapping& mapping) {
+  // A map of a context over several servers may end on another server's queue.
+  return mapping.shared_region != nullptr && mapping.shadow_owner->connection == &command.connection()
+             ? mapping.shared_region
+             : nullptr;
+}
+
 void* map(Command& command, MemoryState& state, bool blocking, const Mapping& mapping, cl_int* error_ret) {
   {
     const base::MutexLock lock(state.mutex);
     state.mappings.push_back(mapping);
   }
   const bool invalidates = (mapping.flags & CL_MAP_WRITE_INVALIDATE_REGION) != 0;
-  const cl_int error = invalidates
-                           ? send_placeholder(command, state, blocking)
-                           : with_read(state, mapping.origin.data(), mapping.region.data(), [&](auto make) {
-                               return command.send_read(blocking, box_of(state, mapping), make);
-                             });
+  const cl_int error =
+      invalidates
+          ? send_placeholder(command, state, blocking)
+          : with_read(state, mapping.origin.data(), mapping.region.data(), [&](auto make) {
+              return command.send_read(blocking, box_of(state, mapping), make, region_of(command, mapping));
+            });
   if (error_ret != nullptr) *error_ret = error;
   if (error == CL_SUCCESS) return mapping.pointer;
   cancel_mapping(state, mapping.pointer);
@@ -108,16 +141,15 @@ void* map(Command& command, MemoryState& state, bool blocking, const Mapping& ma
 
 cl_int unmap(Command& command, MemoryState& state, const Mapping& mapping) {
   if ((mapping.flags & kWriteFlags) == 0) return send_placeholder(command, state, false);
-  return with_write(state, mapping.origin.data(), mapping.region.data(),
-                    [&](auto make) { return command.send(make, box_of(state, mapping)); });
+  return with_write(state, mapping.origin.data(), mapping.region.data(), [&](auto make) {
+    return command.send(make, box_of(state, mapping), region_of(command, mapping));
+  });
 }
 
 }  // namespace
 
 // No other reference to the object exists any more.
-MemoryState::~MemoryState() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
-  if (shadow != nullptr) munmap(shadow, shadow_size);
-}
+MemoryState::~MemoryState() CLEAVE_NO_THREAD_SAFETY_ANALYSIS { drop_own_shadow(*this); }
 
 std::optional<Mapping> remove_mapping(MemoryState& state, const void* pointer) {
   const base::MutexLock lock(state.mutex);
@@ -133,8 +165,13 @@ void release_mapping(const Mapping& mapping) {
   if (mapping.shadow_owner == nullptr) return;
   MemoryState& shadow_owner = *mapping.shadow_owner;
   const base::MutexLock lock(shadow_owner.mutex);
-  if (--shadow_owner.shadow_users == 0 && shadow_owner.shadow_size > kMaxKeptShadow)
+  if (--shadow_owner.shadow_users != 0) return;
+  if (shadow_owner.shadow_region != nullptr) {
+    shadow_owner.shadow = nullptr;
+    shadow_owner.shadow_region.reset();
+  } else if (shadow_owner.shadow_size > kMaxKeptShadow) {
     madvise(shadow_owner.shadow, shadow_owner.shadow_size, MADV_DONTNEED);
+  }
 }
 
 void cancel_mapping(MemoryState& state, const void* pointer) {
@@ -160,9 +197,10 @@ void* CL_API_CALL clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_b
   if (const cl_int error = check(*state, flags); error != CL_SUCCESS) return fail<void*>(error_ret, error);
   if (size == 0 || offset > state->size || size > state->size - offset)
     return fail<void*>(error_ret, CL_INVALID_VALUE);
-  const MapBase base = acquire_map_memory(*state);
+  const MapBase base = acquire_map_memory(*state, size);
   if (base.pointer == nullptr) return fail<void*>(error_ret, CL_MAP_FAILURE);
-  const Mapping mapping{base.pointer + offset, flags, {offset, 0, 0}, {size, 1, 1}, base.shadow_owner};
+  const Mapping mapping{base.pointer + offset, flags,      {offset, 0, 0}, {size, 1, 1},
+                        base.shadow_owner,     base.region};
   return map(command, *state, blocking != CL_FALSE, mapping, error_ret);
 }
 
@@ -179,7 +217,7 @@ void* CL_API_CALL clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_boo
                     state->type == CL_MEM_OBJECT_IMAGE1D_BUFFER;
   if (row_pitch == nullptr || (slice_pitch == nullptr && !flat) || !is_within(*state, origin, region))
     return fail<void*>(error_ret, CL_INVALID_VALUE);
-  const MapBase base = acquire_map_memory(*state);
+  const MapBase base = acquire_map_memory(*state, 0);
   if (base.pointer == nullptr) return fail<void*>(error_ret, CL_MAP_FAILURE);
   const bool lines = state->type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
   std::byte* const pointer = base.pointer + origin[0] * state->pixel_bytes +
@@ -187,11 +225,9 @@ void* CL_API_CALL clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_boo
                              origin[2] * state->slice_pitch;
   *row_pitch = state->row_pitch;
   if (slice_pitch != nullptr) *slice_pitch = flat ? 0 : state->slice_pitch;
-  const Mapping mapping{pointer,
-                        flags,
-                        {origin[0], origin[1], origin[2]},
-                        {region[0], region[1], region[2]},
-                        base.shadow_owner};
+  const Mapping mapping{
+      pointer,           flags,  {origin[0], origin[1], origin[2]}, {region[0], region[1], region[2]},
+      base.shadow_owner, nullptr};
   return map(command, *state, blocking != CL_FALSE, mapping, error_ret);
 }
 

@@ -100,6 +100,7 @@ void start(bool plain_table) CLEAVE_REQUIRES(startup.mutex) {
   }
   client.objects.set_finalizer(finalize);
   catalog.original_name = settings.original_name;
+  client.copy_threads.use(settings.copy_threads);
   catalog.servers.connect_all(settings, &has_same_devices);
   bool all = true;
   for (std::size_t i = 0; i < catalog.servers.count(); ++i) all &= catalog.servers.current(i) != nullptr;
@@ -139,6 +140,7 @@ base::ForkLocks make_fork_locks() {
     locks.add<&CallbackQueue::reset_in_child>(order, *queue, *queue);
   }
   locks.add(ForkOrder::migrations, client.direct_paths);
+  locks.add<&CopyThreads::reset_in_child>(ForkOrder::copy_threads, client.copy_threads, client.copy_threads);
   // Other threads of the parent may have left its objects in any state, with any of their locks held: so the objects are
   // disowned and never touched again.
   locks.add<&objects::Objects::disown_all>(ForkOrder::objects, client.objects, client.objects);

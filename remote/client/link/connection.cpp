@@ -46,13 +46,12 @@ constexpr std::size_t kMaxTokenFile = 64 << 10;
 constexpr std::uint64_t kSupportedFeatures =
     bit(Feature::pipes) | bit(Feature::includes) | bit(Feature::end_answers) | bit(Feature::offers) |
     bit(Feature::fetches) | (sizeof(void*) == sizeof(std::uint64_t) ? bit(Feature::svm) : 0);
-constexpr std::uint64_t kSharedMemoryFeatures = bit(Feature::shared_memory) | bit(Feature::shared_ring);
+constexpr std::uint64_t kSharedMemoryFeatures =
+    bit(Feature::shared_memory) | bit(Feature::shared_ring) | bit(Feature::kept_shared);
 // Messages are converted, the results of queries within them are not: a connection to a server ends in the handshake where they
 // would have to be (docs/decisions/0016-little-endian-clients.md).
 constexpr bool kIsBigEndian = std::endian::native == std::endian::big;
 constexpr auto kByteOrder = kIsBigEndian ? wire::ByteOrder::big : wire::ByteOrder::little;
-// Shared memory that has been unused for this long is given back to the system.
-constexpr milliseconds kTrimAfter{5000};
 
 std::string first_line(const std::string& path, std::string& problem) {
   if (path.empty()) return {};
@@ -110,8 +109,7 @@ std::shared_ptr<Connection> Connection::open(const std::string& address, const b
   std::shared_ptr<Connection> made(new Connection(std::move(connected.stream), settings));
   made->address_ = address;
   // The server of a unix socket is on this machine. Without shared memory everything goes over the socket.
-  if (endpoint->address.kind == base::Address::Kind::unix_socket && !query)
-    made->shared_ = SharedArea::make();
+  if (endpoint->address.kind == base::Address::Kind::unix_socket && !query) made->share_memory();
   if (!made->handshake(settings, query, until, problem)) return nullptr;
   made->timer_ = base::FileDescriptor(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   made->wake_ = base::FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -122,6 +120,13 @@ std::shared_ptr<Connection> Connection::open(const std::string& address, const b
     return problem = "cannot start a thread", nullptr;
   }
   return made;
+}
+
+// Where there is a limit, or the system refuses, without memory for maps.
+void Connection::share_memory() {
+  shared_ = SharedArea::make(SharedArea::kSize, MapRegions::kSize);
+  if (shared_ != nullptr) regions_ = MapRegions::map(shared_->descriptor(), SharedArea::kSize);
+  if (shared_ == nullptr) shared_ = SharedArea::make();
 }
 
 // The descriptor of the shared memory goes with the first byte.
@@ -197,7 +202,11 @@ bool Connection::accept_welcome(const FrameHeader& header, std::string& problem)
     return problem = "the server uses another version of the protocol", false;
   if (welcome_->window_commands() == 0 || welcome_->window_bytes() == 0)
     return problem = "the server announced a flow-control window of 0", false;
-  if ((welcome_->features() & bit(Feature::shared_memory)) == 0) shared_.reset();
+  if ((welcome_->features() & bit(Feature::shared_memory)) == 0) {
+    regions_.reset();
+    shared_.reset();
+  }
+  supports_kept_shared_ = (welcome_->features() & bit(Feature::kept_shared)) != 0;
   supports_rings_ = (welcome_->features() & bit(Feature::shared_ring)) != 0;
   supports_end_answers_ = (welcome_->features() & bit(Feature::end_answers)) != 0;
   // A server that sends pings rarely gets a longer timeout.
@@ -322,6 +331,7 @@ void Connection::watch() {
     check_liveness();
     if (!trace_session_.empty()) begin_exchange();
     if (shared_ != nullptr) shared_->trim(kTrimAfter);
+    trim_regions();
   }
 }
 

@@ -20,7 +20,8 @@
 // hold their locks. It closes their descriptors and never touches the connections again.
 //
 // Shared memory. On a unix socket large data goes through memory that the server maps as well (shared_area.h): a
-// command then names a place in it, or a ring (shared_ring.h). Without free space data goes over the socket.
+// command then names a place in it, or a ring (shared_ring.h). Without free space data goes over the socket. Large buffers are
+// mapped in regions of it (map_regions.h).
 //
 // Thread-safe. Lock order: reservations_mutex_, then out_mutex_, then requests_mutex_, then events_mutex_; released_mutex_,
 // the outbox's and the shared area's mutex are leaves, reader_mutex_ is taken alone. The reader never takes out_mutex_: its holder
@@ -45,6 +46,7 @@
 #include "base/file_descriptor.h"
 #include "base/mutex.h"
 #include "base/settings.h"
+#include "remote/client/link/map_regions.h"
 #include "remote/client/link/outbox.h"
 #include "remote/client/link/pending_request.h"
 #include "remote/client/link/shared_area.h"
@@ -99,6 +101,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Builder = flatbuffers::FlatBufferBuilder;
   static constexpr std::chrono::microseconds kFlushDelay{200};
+  // Shared memory that has been unused for this long is given back to the system.
+  static constexpr std::chrono::milliseconds kTrimAfter{5000};
   static constexpr std::size_t kMaxSharedTransfer = std::size_t{16}
                                                     << 20U;  // one transfer's share of shared memory
 
@@ -160,6 +164,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // A place in shared memory for a command's data. Empty: use the socket.
   SharedArea::Place share(std::size_t bytes);
+  // The same for a ring through which that much passes. Requires: supports_rings().
+  SharedArea::Place share_ring(std::size_t bytes);
 
   // Like post_data(), through that place, which stays taken until the command's event has ended. Requires: an event.
   template <typename Make>
@@ -175,12 +181,29 @@ class Connection : public std::enable_shared_from_this<Connection> {
     return end_command({});
   }
 
+  // Memory for maps that the server has mapped as well. Null: there is none of that size.
+  std::shared_ptr<MapRegion> take_region(std::size_t bytes) CLEAVE_EXCLUDES(out_mutex_);
+
+  // Like post_shared(), for data in a region, which the server reads until the command's event has ended. The data is contiguous.
+  template <typename Make>
+  cl_int post_in_region(const CommandHeader& header, const Box& data, std::shared_ptr<const MapRegion> region,
+                        Make make) {
+    assert(header.event != 0);
+    const PayloadInfo payload_info{0, wire::Shared(region->offset_of(data.base), data.bytes())};
+    const base::MutexLock lock(out_mutex_);
+    const cl_int error = begin_command(header, 0);
+    if (error != CL_SUCCESS) return error;
+    keep_until_complete(header.event, std::move(region));
+    add(header, 0, payload_info, make);
+    return end_command({});
+  }
+
   // The same through a ring in that place. Requires: supports_rings(), an event.
   [[nodiscard]] bool supports_rings() const { return shared_ != nullptr && supports_rings_; }
   template <typename Make>
   cl_int post_ring(const CommandHeader& header, const Box& data, SharedArea::Place place, Make make) {
     assert(header.event != 0 && supports_rings());
-    Ring ring(place, data);
+    Ring ring(place, data, copy_threads());
     place.keep_until_idle(&is_ring_idle);
     const PayloadInfo payload_info{ring.write_payload(), ring.shared(), ring.words()};
     const base::MutexLock lock(out_mutex_);
@@ -218,8 +241,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     const cl_int error = begin_command(header, data.bytes() + pending.payload());
     if (error != CL_SUCCESS) return error;
     PayloadInfo payload_info{.payload = data.bytes(), .answer_at_end = pending.answer_at_end};
-    if (pending.place)
-      payload_info.shared = wire::Shared(pending.place.offset(), pending.destination.bytes());
+    if (pending.is_shared())
+      payload_info.shared = wire::Shared(pending.shared_offset(), pending.destination.bytes());
     const std::uint32_t request = register_request(pending);
     if (request == 0) return kConnectionLost;
     add(header, request, payload_info, make);
@@ -231,7 +254,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   template <typename Make>
   cl_int call_through_ring(const CommandHeader& header, PendingRequest& pending, Make make) {
     assert(pending.place && supports_rings());
-    Ring ring(pending.place, pending.destination);
+    Ring ring(pending.place, pending.destination, copy_threads());
     pending.place.keep_until_idle(&is_ring_idle);
     pending.in_ring = true;
     {
@@ -311,6 +334,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   explicit Connection(std::unique_ptr<Stream> stream, const base::RemoteSettings& settings);
   bool handshake(const base::RemoteSettings& settings, bool query, Time until, std::string& problem);
+  void share_memory();
   bool send_hello(std::span<const std::byte> message);
   bool accept_welcome(const FrameHeader& header, std::string& problem);
   bool start_sender();
@@ -340,6 +364,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   cl_int end_command(const Box& data, FlushTiming when = FlushTiming::soon) CLEAVE_REQUIRES(out_mutex_);
   // For a ring that is written or read while out_mutex_ is held.
   Ring::Peer ring_peer();
+  static CopyThreads& copy_threads();  // the process's
   void flush_locked(const Box& data) CLEAVE_REQUIRES(out_mutex_);
   void flush_as_watcher() CLEAVE_REQUIRES(out_mutex_);
   bool send_gathered(const FrameHeader& header, bool has_more, const WhileBlocked& meanwhile)
@@ -347,6 +372,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool send_payload(std::span<const std::byte> part) CLEAVE_REQUIRES(out_mutex_);
   void flush_locked(std::uint64_t more, const std::function<bool()>& write_more) CLEAVE_REQUIRES(out_mutex_);
   void keep_until_complete(Id event, SharedArea::Place place) CLEAVE_EXCLUDES(events_mutex_);
+  void keep_until_complete(Id event, std::shared_ptr<const MapRegion> region) CLEAVE_EXCLUDES(events_mutex_);
+  void add_notices(const std::vector<MapRegions::Notice>& notices) CLEAVE_REQUIRES(out_mutex_);
+  void trim_regions() CLEAVE_EXCLUDES(out_mutex_);
   std::uint32_t register_request(PendingRequest& pending) CLEAVE_REQUIRES(out_mutex_)
       CLEAVE_EXCLUDES(requests_mutex_);
   [[nodiscard]] bool has_window(WindowNeeds needs, std::uint64_t windows = 1) const
@@ -401,8 +429,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Set by the handshake, then constant.
   std::string address_;
   std::unique_ptr<Stream> stream_;
-  std::unique_ptr<SharedArea> shared_;  // null: not supported by the server, or it is on another machine
+  std::unique_ptr<SharedArea> shared_;   // null: not supported by the server, or it is on another machine
+  std::shared_ptr<MapRegions> regions_;  // null: likewise, or there is no room
   bool supports_rings_ = false;
+  bool supports_kept_shared_ = false;
   bool supports_end_answers_ = false;
   std::optional<Outbox> outbox_;                 // its callers have out_mutex_
   std::optional<PayloadWriter> payload_writer_;  // with out_mutex_; empty: payloads are not compressed
@@ -468,6 +498,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::unordered_map<Id, Object*> subscribers_ CLEAVE_GUARDED_BY(events_mutex_);
   std::unordered_map<Id, SharedArea::Place> places_in_flight_
       CLEAVE_GUARDED_BY(events_mutex_);  // of writes, by event
+  std::unordered_map<Id, std::shared_ptr<const MapRegion>> regions_in_flight_
+      CLEAVE_GUARDED_BY(events_mutex_);  // likewise
 };
 
 }  // namespace cleave::remote::client

@@ -12,11 +12,13 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "base/opencl.h"
 #include "remote/client/link/box.h"
+#include "remote/client/link/map_regions.h"
 #include "remote/client/link/shared_area.h"
 #include "remote/client/link/wire_types.h"
 #include "remote/client/objects/object_state.h"
@@ -48,8 +50,14 @@ class PendingRequest {
         reinterpret_cast<const wire::Answer*>(reinterpret_cast<const std::byte*>(message_.data()) + offset);
   }
 
+  // Whether its data comes through shared memory, and where there; it may stay there.
+  [[nodiscard]] bool is_shared() const { return place || region != nullptr; }
+  [[nodiscard]] std::uint64_t shared_offset() const {
+    return place ? place.offset() : region->offset_of(destination.base);
+  }
+
   // How many bytes of its data come over the socket.
-  [[nodiscard]] std::uint64_t payload() const { return place ? 0 : destination.bytes(); }
+  [[nodiscard]] std::uint64_t payload() const { return is_shared() ? 0 : destination.bytes(); }
 
   Box destination;       // where the data goes in the program's memory, unless
   bool collect = false;  // it goes to `collected`
@@ -58,7 +66,8 @@ class PendingRequest {
   std::uint64_t value = 0;
   std::uint64_t received = 0;  // bytes of its data, which may come in parts
   SharedArea::Place place;     // the shared memory through which the data comes; empty: the socket
-  bool in_ring = false;        // `place` is a ring, which the waiting thread reads
+  std::shared_ptr<const MapRegion> region;  // shared memory that has the destination itself
+  bool in_ring = false;                     // `place` is a ring, which the waiting thread reads
   bool answer_at_end = false;  // the server answers when the command has ended, as it always does for reads
   bool owned_by_connection = false;
   // Of a non-blocking read: its queue, its event, and whether the queue runs in order.

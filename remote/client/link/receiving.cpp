@@ -132,7 +132,8 @@ bool Connection::receive_ring_data(PendingRequest& pending, std::uint64_t at, st
 // Whether the data that a successful answer implies has come: the read's own, and that of reads before it.
 bool Connection::is_complete(const wire::Answer& answer, const PendingRequest& pending) {
   const bool good = answer.error() == CL_SUCCESS;
-  const bool over_socket = !pending.place && !pending.collect;  // call_through_ring() checks rings itself
+  const bool over_socket =
+      !pending.is_shared() && !pending.collect;  // call_through_ring() checks rings itself
   if (good && over_socket && pending.received != pending.destination.bytes()) return false;
   // A failed command need not have waited for others, but a finish has.
   const bool ends_others = pending.ends_queue != 0 && (good || pending.is_finish);
@@ -153,7 +154,7 @@ bool Connection::handle_answer(const wire::Answer& answer, std::uint64_t payload
   } else {
     // A failed part has no data, and others may follow.
     if (answer.more() && payload != 0 && answer.value() != pending->received) return false;
-    if (payload != 0 && (pending->place || !receive_data(*pending, payload))) return false;
+    if (payload != 0 && (pending->is_shared() || !receive_data(*pending, payload))) return false;
   }
   if (answer.more()) return true;
   if (!is_complete(answer, *pending)) return false;
@@ -210,6 +211,7 @@ bool Connection::handle_completion(const wire::Completion& completion) {
   {
     const base::MutexLock lock(events_mutex_);
     places_in_flight_.erase(completion.event());
+    regions_in_flight_.erase(completion.event());
     const auto found = expected_events_.find(completion.event());
     if (found == expected_events_.end()) return true;
     event = found->second;

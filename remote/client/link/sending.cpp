@@ -10,6 +10,7 @@
 #include "base/scoped_thread_state.h"
 #include "remote/client/link/call_trace.h"
 #include "remote/client/link/connection.h"
+#include "remote/client/objects/client.h"
 #include "remote/protocol/frame.h"
 #include "remote/protocol/limits.h"
 
@@ -197,6 +198,15 @@ SharedArea::Place Connection::share(std::size_t bytes) {
   return shared_->allocate(bytes);
 }
 
+SharedArea::Place Connection::share_ring(std::size_t bytes) {
+  if (copy_threads().threads_for(bytes) > 1) {
+    if (auto place = share(Ring::kLargeSize)) return place;
+  }
+  return share(Ring::kSize);
+}
+
+CopyThreads& Connection::copy_threads() { return client.copy_threads; }
+
 bool Connection::has_commands_in_flight() {
   const base::MutexLock lock(out_mutex_);
   return commands_sent_ != commands_ended_.load(std::memory_order_relaxed);
@@ -205,6 +215,41 @@ bool Connection::has_commands_in_flight() {
 void Connection::keep_until_complete(Id event, SharedArea::Place place) {
   const base::MutexLock lock(events_mutex_);
   places_in_flight_.emplace(event, std::move(place));
+}
+
+void Connection::keep_until_complete(Id event, std::shared_ptr<const MapRegion> region) {
+  const base::MutexLock lock(events_mutex_);
+  regions_in_flight_.emplace(event, std::move(region));
+}
+
+std::shared_ptr<MapRegion> Connection::take_region(std::size_t bytes) {
+  if (regions_ == nullptr || bytes < MapRegions::kMinSize || !alive()) return nullptr;
+  std::shared_ptr<MapRegion> region;
+  {
+    const base::MutexLock lock(out_mutex_);
+    std::vector<MapRegions::Notice> notices;
+    region = regions_->take(bytes, notices);
+    add_notices(notices);
+    if (!notices.empty()) end_command({});
+  }
+  return region != nullptr && regions_->back(*region) ? region : nullptr;
+}
+
+void Connection::add_notices(const std::vector<MapRegions::Notice>& notices) {
+  if (!supports_kept_shared_) return;
+  for (const MapRegions::Notice& one : notices) {
+    add({}, 0, {}, [&](Builder& b) { return wire::CreateKeepShared(b, one.offset, one.size, one.is_kept); });
+  }
+}
+
+// By the watcher. Between the two steps nobody can take what has expired.
+void Connection::trim_regions() {
+  if (regions_ == nullptr || !out_mutex_.try_lock()) return;
+  const auto notices = regions_->expire(kTrimAfter);
+  add_notices(notices);
+  if (!notices.empty()) flush_as_watcher();
+  out_mutex_.unlock();
+  if (!notices.empty()) regions_->give_back();
 }
 
 void Connection::arm_flush_timer() {

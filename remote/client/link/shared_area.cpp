@@ -26,11 +26,11 @@ std::size_t rounded(std::size_t size, std::size_t to) { return (size + to - 1) /
 
 }  // namespace
 
-std::unique_ptr<SharedArea> SharedArea::make(std::size_t size) {
-  if (!fits_file_size_limit(size)) return nullptr;
+std::unique_ptr<SharedArea> SharedArea::make(std::size_t size, std::size_t behind) {
+  if (!fits_file_size_limit(size + behind)) return nullptr;
   const int descriptor = ::memfd_create("cleave-remote", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor < 0) return nullptr;
-  const bool good = ::ftruncate(descriptor, static_cast<off_t>(size)) == 0 &&
+  const bool good = ::ftruncate(descriptor, static_cast<off_t>(size + behind)) == 0 &&
                     ::fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
   void* const data =
       good ? ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0) : MAP_FAILED;
@@ -67,7 +67,7 @@ SharedArea::Place SharedArea::allocate(std::size_t size) noexcept try {
   }
   allocated_.emplace(offset, end);
   last_allocated_ = std::chrono::steady_clock::now();
-  return {*this, offset};
+  return {*this, offset, size};
 } catch (const std::bad_alloc&) {
   return {};
 }

@@ -33,6 +33,7 @@ class SharedArea {
     Place& operator=(Place&& other) noexcept {
       std::swap(area_, other.area_);
       std::swap(offset_, other.offset_);
+      std::swap(size_, other.size_);
       std::swap(is_idle_, other.is_idle_);
       return *this;
     }
@@ -42,6 +43,7 @@ class SharedArea {
 
     [[nodiscard]] explicit operator bool() const { return area_ != nullptr; }
     [[nodiscard]] std::uint64_t offset() const { return offset_; }
+    [[nodiscard]] std::size_t size() const { return size_; }  // bytes, as they were asked for
     [[nodiscard]] std::byte* data() const { return area_->data_ + offset_; }
 
     // After it is destroyed, its memory is not used again until this returns true for its data: the server may still
@@ -51,15 +53,17 @@ class SharedArea {
 
    private:
     friend class SharedArea;
-    Place(SharedArea& area, std::size_t offset) : area_(&area), offset_(offset) {}
+    Place(SharedArea& area, std::size_t offset, std::size_t size)
+        : area_(&area), offset_(offset), size_(size) {}
 
     SharedArea* area_ = nullptr;
     std::size_t offset_ = 0;
+    std::size_t size_ = 0;
     IsIdle is_idle_ = nullptr;
   };
 
-  // Null if the system refuses.
-  static std::unique_ptr<SharedArea> make(std::size_t size = kSize);
+  // `behind`: bytes of the memory behind the area, which are others' (MapRegions). Null if the system refuses.
+  static std::unique_ptr<SharedArea> make(std::size_t size = kSize, std::size_t behind = 0);
   SharedArea(const SharedArea&) = delete;
   SharedArea& operator=(const SharedArea&) = delete;
   ~SharedArea();  // Requires: no place is left.

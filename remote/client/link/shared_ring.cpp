@@ -2,11 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
-
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 #include "remote/protocol/limits.h"
 #include "remote/transport/ring_slots.h"
@@ -18,42 +13,21 @@ using std::chrono::steady_clock;
 
 // The last slot is for slices that the server copies at once, so it always comes back soon.
 constexpr unsigned kDirectSlots = Ring::kSlots - 1;
-// Copied at a time: small enough for a core's cache, and for the C library not to choose non-temporal stores.
-constexpr std::size_t kBlock = std::size_t{128} << 10U;
+static_assert(Ring::kSlots <= SharedCopy::kMostParts);
 constexpr std::chrono::milliseconds kPollInterval{100};
 // Slots that are announced with one system call, each of which wakes a thread of the server.
 constexpr std::size_t kWritesTogether = 2;
 constexpr std::size_t kReadsTogether = 2;
 
-// Bypasses the caches for large data that is not read at once: no line is fetched only to be overwritten.
-void copy_non_temporal(std::byte* to, const std::byte* from, std::size_t bytes) {
-#ifdef __SSE2__
-  constexpr std::size_t kLine = 64;
-  const std::size_t ahead = std::min(bytes, -reinterpret_cast<std::uintptr_t>(to) % kLine);
-  std::memcpy(to, from, ahead);
-  to += ahead;
-  from += ahead;
-  bytes -= ahead;
-  for (; bytes >= kLine; to += kLine, from += kLine, bytes -= kLine) {
-    for (std::size_t i = 0; i < kLine; i += sizeof(__m128i)) {
-      _mm_stream_si128(reinterpret_cast<__m128i*>(to + i),
-                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
-    }
-  }
-  _mm_sfence();
-#endif
-  std::memcpy(to, from, bytes);
-}
-
-template <typename Copy>
-void in_blocks(std::size_t length, Copy copy) {
-  for (std::size_t done = 0; done < length; done += kBlock) copy(done, std::min(kBlock, length - done));
-}
-
 }  // namespace
 
-Ring::Ring(const SharedArea::Place& place, const Box& box)
-    : data_(place.data()), offset_(place.offset()), box_(box), slices_((box.bytes() + kSlice - 1) / kSlice) {
+Ring::Ring(const SharedArea::Place& place, const Box& box, CopyThreads& threads)
+    : data_(place.data()),
+      offset_(place.offset()),
+      box_(box),
+      slice_((place.size() - kWords) / kSlots),
+      slices_((box.bytes() + slice_ - 1) / slice_),
+      threads_(threads) {
   for (unsigned i = 0; i < kSlots; ++i) return_slot(word(i));
 }
 
@@ -87,68 +61,112 @@ bool Ring::await_copied(unsigned number, const Peer& peer) const {
   return true;
 }
 
+void Ring::begin_copy(const Slice& slice) {
+  copy_->add({slot(slice.slot), slice.at, length(slice.at)});
+  being_copied_.push_back(slice);
+}
+
+Ring::Slice Ring::end_copy() {
+  const Slice first = being_copied_.front();
+  being_copied_.pop_front();
+  copy_->remove_first();
+  return first;
+}
+
+// Copies a block, or waits for the first of the slices that are being copied. False: there are none.
+bool Ring::copy_or_wait() {
+  if (being_copied_.empty()) return false;
+  if (!copy_->copy_block()) copy_->await_first();
+  return true;
+}
+
 bool Ring::write(const Peer& peer) {
+  copy_.emplace(threads_, box_, SharedCopy::Direction::to_shared);
   unsigned next = 0;
-  for (std::size_t at = 0; at < box_.bytes(); at += kSlice) {
-    std::uint8_t announced = 0;
-    unsigned number = next;
-    if (await_returned(next, peer)) {
-      announced = static_cast<std::uint8_t>(next);
-      next = (next + 1) % kDirectSlots;
-    } else {
-      number = kDirectSlots;
-      announced = static_cast<std::uint8_t>(number | kCopySlotFlag);
-      if (!announce_all(peer) || !await_copied(number, peer)) return false;
+  std::size_t at = 0;
+  while (at < box_.bytes() || !being_copied_.empty()) {
+    if (copy_->is_first_copied()) {
+      const Slice filled = end_copy();
+      give_slot(word(filled.slot));
+      if (!announce(peer, static_cast<std::uint8_t>(filled.slot), filled.at == 0 ? 1 : kWritesTogether))
+        return false;
+      continue;
     }
-    in_blocks(length(at), [&](std::size_t done, std::size_t size) {
-      box_.copy_to(slot(number) + done, at + done, size);
-    });
-    give_slot(word(number));
-    if (!announce(peer, announced, at == 0 ? 1 : kWritesTogether)) return false;
+    if (at < box_.bytes() && being_copied_.size() < kDirectSlots && is_returned(word(next))) {
+      timed_out_ = false;
+      begin_copy({next, at});
+      next = (next + 1) % kDirectSlots;
+      at += slice_;
+      continue;
+    }
+    if (copy_or_wait() || await_returned(next, peer)) continue;
+    if (!write_by_copy(at, peer)) return false;
+    at += slice_;
   }
   return announce_all(peer);
 }
 
+// Through the last slot. Requires: all slices before it have been announced, or are about to be.
+bool Ring::write_by_copy(std::size_t at, const Peer& peer) {
+  if (!announce_all(peer) || !await_copied(kDirectSlots, peer)) return false;
+  box_.copy_to(slot(kDirectSlots), at, length(at));
+  give_slot(word(kDirectSlots));
+  return announce(peer, static_cast<std::uint8_t>(kDirectSlots | kCopySlotFlag),
+                  at == 0 ? 1 : kWritesTogether);
+}
+
 void Ring::begin_read() {
+  copy_.emplace(threads_, box_, SharedCopy::Direction::from_shared);
   for (unsigned i = 0; i < std::min(slices_, kSlots); ++i) {
     give_slot(word(i));
-    in_flight_.push_back({i, i * kSlice});
+    in_flight_.push_back({i, i * slice_});
   }
 }
 
-void Ring::copy_out(const Filled& filled) const {
-  in_blocks(length(filled.at), [&](std::size_t done, std::size_t size) {
-    box_.copy_from(slot(filled.slot) + done, filled.at + done, size, copy_non_temporal);
-  });
+// The next slot that the device has filled, and whose slice has been copied from there. Empty: there is none, or the device takes
+// too long.
+std::optional<unsigned> Ring::next_emptied(const Peer& peer) {
+  while (true) {
+    if (copy_->is_first_copied()) return end_copy().slot;
+    if (!in_flight_.empty() && is_returned(word(in_flight_.front().slot))) {
+      begin_copy(in_flight_.front());
+      in_flight_.pop_front();
+      continue;
+    }
+    if (copy_or_wait()) continue;
+    if (in_flight_.empty() || !await_returned(in_flight_.front().slot, peer)) return std::nullopt;
+  }
 }
 
 bool Ring::read_while_sending(const Peer& peer) {
-  for (std::size_t at = kSlots * kSlice; at < box_.bytes(); at += kSlice) {
-    if (!timed_out_ && !in_flight_.empty() && await_returned(in_flight_.front().slot, peer)) {
-      const unsigned number = in_flight_.front().slot;
-      copy_out(in_flight_.front());
-      in_flight_.pop_front();
-      in_flight_.push_back({number, at});
-      give_slot(word(number));
-      if (!announce(peer, static_cast<std::uint8_t>(number), kReadsTogether)) return false;
+  for (std::size_t at = kSlots * slice_; at < box_.bytes(); at += slice_) {
+    const auto emptied = timed_out_ ? std::nullopt : next_emptied(peer);
+    if (emptied) {
+      in_flight_.push_back({*emptied, at});
+      give_slot(word(*emptied));
     } else {
       diverted_ += length(at);
-      if (!announce(peer, kNoSlot, kReadsTogether)) return false;
     }
+    if (!announce(peer, emptied ? static_cast<std::uint8_t>(*emptied) : kNoSlot, kReadsTogether))
+      return false;
   }
   return announce_all(peer);
 }
 
 void Ring::read_available(const Peer& peer) {
-  while (!in_flight_.empty() && await_returned(in_flight_.front().slot, peer)) {
-    copy_out(in_flight_.front());
-    in_flight_.pop_front();
+  while (next_emptied(peer)) {
   }
 }
 
 void Ring::read_remaining() {
-  for (const Filled& filled : in_flight_) copy_out(filled);
-  in_flight_.clear();
+  for (; !in_flight_.empty(); in_flight_.pop_front()) begin_copy(in_flight_.front());
+  while (!being_copied_.empty()) {
+    if (copy_->is_first_copied()) {
+      end_copy();
+    } else {
+      copy_or_wait();
+    }
+  }
 }
 
 bool is_ring_idle(std::byte* place) {

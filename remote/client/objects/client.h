@@ -11,6 +11,7 @@
 #include "base/no_destructor.h"
 #include "objects/objects.h"
 #include "remote/client/link/box.h"
+#include "remote/client/link/copy_threads.h"
 #include "remote/client/multi_server/direct_paths.h"
 #include "remote/client/objects/callback_queue.h"
 #include "remote/client/objects/info_output.h"
@@ -26,6 +27,7 @@ struct Client {
   // the second waits for data on its way between servers.
   CallbackQueue internal_callbacks;
   CallbackQueue migration_worker;
+  CopyThreads copy_threads;
   SvmBlocks svm;
   multi_server::DirectPaths direct_paths;
 };

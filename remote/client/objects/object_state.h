@@ -126,6 +126,7 @@ struct QueueState : ObjectState {
 };
 
 struct MemoryState;
+class MapRegion;  // link/map_regions.h
 
 // One clEnqueueMap... of a memory object.
 struct Mapping {
@@ -134,6 +135,7 @@ struct Mapping {
   std::array<std::size_t, 3> origin{};  // buffers: bytes, in [0]
   std::array<std::size_t, 3> region{};
   MemoryState* shadow_owner = nullptr;  // the object whose shadow holds it; null: the program's own memory
+  std::shared_ptr<const MapRegion> shared_region;  // the shadow, if the server has it, too
 };
 
 struct MemoryState : ObjectState {
@@ -163,9 +165,11 @@ struct MemoryState : ObjectState {
   cl_uint packets = 0;
 
   base::Mutex mutex;
-  // The memory that maps return where the program gave none (CL_MEM_USE_HOST_PTR). Sub-buffers use their buffer's.
+  // The memory that maps return where the program gave none (CL_MEM_USE_HOST_PTR). Sub-buffers use their buffer's. It is our own, or,
+  // while it is used, a region that is shared with the server.
   std::byte* shadow CLEAVE_GUARDED_BY(mutex) = nullptr;
-  std::size_t shadow_size CLEAVE_GUARDED_BY(mutex) = 0;
+  std::size_t shadow_size CLEAVE_GUARDED_BY(mutex) = 0;  // of our own
+  std::shared_ptr<MapRegion> shadow_region CLEAVE_GUARDED_BY(mutex);
   std::size_t shadow_users CLEAVE_GUARDED_BY(mutex) = 0;  // maps in it, sub-buffers' included
   std::vector<Mapping> mappings CLEAVE_GUARDED_BY(mutex);
   DestructorCallbacks<cl_mem> destructor_callbacks;

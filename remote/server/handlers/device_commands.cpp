@@ -63,7 +63,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::M
                                                  wait...);
   };
   Pending pending;
-  pending.arrays = kept;
+  pending.kept = kept;
   enqueue(session, command, call, std::move(pending));
 }
 

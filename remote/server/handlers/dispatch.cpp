@@ -59,7 +59,7 @@ constexpr Handlers make_handlers() {
 #undef CLEAVE_MESSAGE_handled
 #undef CLEAVE_MESSAGE_relayed
 #undef CLEAVE_MESSAGE_none
-  handlers.add<nullptr>(Handled<Ping, OfferContents, FetchContents>());
+  handlers.add<nullptr>(Handled<Ping, OfferContents, FetchContents, KeepShared>());
   return handlers;
 }
 

@@ -24,6 +24,7 @@ namespace cleave::remote::server {
 CLEAVE_DECLARE(Ping)
 CLEAVE_DECLARE(OfferContents)
 CLEAVE_DECLARE(FetchContents)
+CLEAVE_DECLARE(KeepShared)
 #undef CLEAVE_DECLARE
 
 // Calls the handler of the command's message.

@@ -111,7 +111,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::S
         sizes.empty() ? nullptr : kept->lengths.data(), message.flags(), wait...);
   };
   Pending pending;
-  pending.arrays = kept;
+  pending.kept = kept;
   enqueue(session, command, call, std::move(pending));
 }
 

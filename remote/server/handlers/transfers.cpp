@@ -44,6 +44,11 @@ bool is_within(std::uint64_t offset, std::uint64_t size, std::uint64_t whole) {
   return size > 0 && offset <= whole && size <= whole - offset;
 }
 
+// Has the driver pin what the client shares, for the queue's context. Smaller transfers would not be worth the time.
+void pin_for(SessionContext& session, Queue& queue) {
+  if (!queue.has_pinned()) queue.keep_pinned(session.pinned.pin_for(queue.handle()));
+}
+
 // The data lies, or is to be put, in memory that the client shares.
 template <typename Copy>
 void transfer_in_place(SessionContext& session, const Transfer& transfer, Copy copy) {
@@ -51,10 +56,14 @@ void transfer_in_place(SessionContext& session, const Transfer& transfer, Copy c
   std::byte* const data =
       place.size() == transfer.size ? session.shared->at(place.offset(), transfer.size) : nullptr;
   if (data == nullptr) return session.report_violation("range outside of the shared memory");
+  Pending pending;
+  if (transfer.size > kSlice) {
+    pin_for(session, *transfer.to.queue);
+    pending.kept = session.pinned.pin_place(transfer.to.queue->handle(), place.offset(), place.size());
+  }
   cl_event event = nullptr;
   const cl_int error = copy(data, 0, transfer.size, transfer.to, &event);
   if (error != CL_SUCCESS) return fail_command(session, transfer.command, error);
-  Pending pending;
   pending.is_read = transfer.is_read;
   finish_enqueue(session, transfer.command, transfer.to, event, std::move(pending));
 }
@@ -119,9 +128,7 @@ void run(SessionContext& session, const Transfer& transfer, Call call) {
   if (transfer.command.ring() != nullptr) {
     if (transfer.step >= transfer.size)
       return session.report_violation("ring for a transfer that is not sliced");
-    // Not for smaller ones, which would not be worth the time.
-    if (!transfer.to.queue->has_pinned())
-      transfer.to.queue->keep_pinned(session.pinned.pin_for(transfer.to.queue->handle()));
+    pin_for(session, *transfer.to.queue);
     const auto& through_ring = transfer.is_read ? read_through_ring : write_through_ring;
     return through_ring(session, transfer.command, transfer.to, transfer.size, copy);
   }
@@ -199,6 +206,12 @@ void transfer_svm(SessionContext& session, const wire::Command& command, std::ui
 }
 
 }  // namespace
+
+void handle(SessionContext& session, const wire::Command&, const wire::KeepShared& message) {
+  const bool is_valid = message.kept() ? session.pinned.keep(message.offset(), message.size())
+                                       : session.pinned.forget(message.offset(), message.size());
+  if (!is_valid) session.report_violation("no range of the shared memory that could be kept");
+}
 
 void handle(SessionContext& session, const wire::Command& command, const wire::ReadBuffer& message) {
   transfer_buffer(session, command, message, true, session.cl.clEnqueueReadBuffer);

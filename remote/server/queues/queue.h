@@ -67,9 +67,9 @@ struct Pending {
   bool ends = true;                   // the client's command ends with it
   std::uint64_t before = 0;           // set by the queue: commands without an event that end with it as well
   std::shared_ptr<PendingRead> read;  // set by the queue: the answer of a read, which another thread may send
-  // Arrays that were passed to the driver. It should have copied them; NVIDIA's keeps the pointer of
-  // clEnqueueMigrateMemObjects while the command waits for a user event.
-  std::shared_ptr<const void> arrays;
+  // What has to live until the end: that memory which the command uses is pinned, or arrays that were passed to the driver. It
+  // should have copied these; NVIDIA's keeps the pointer of clEnqueueMigrateMemObjects while the command waits for a user event.
+  std::shared_ptr<const void> kept;
   cl_int error = CL_SUCCESS;  // where the driver has not accepted it and there is no event
 
   static constexpr std::uint64_t kLargePayload = std::uint64_t{64} << 10U;

@@ -239,7 +239,8 @@ int Worker::run() {
   std::uint64_t features = bit(Feature::svm) | bit(Feature::pipes) | bit(Feature::includes) |
                            bit(Feature::end_answers) | bit(Feature::offers);
   if (!options_.peers.empty()) features |= bit(Feature::fetches);
-  if (shared_) features |= bit(Feature::shared_memory) | bit(Feature::shared_ring);
+  if (shared_)
+    features |= bit(Feature::shared_memory) | bit(Feature::shared_ring) | bit(Feature::kept_shared);
   // What cannot be measured is local, or ends TLS in the front.
   if (!shared_ && stream->measure()) features |= bit(Feature::compression);
   features &= assignment_.client.features;

@@ -20,7 +20,8 @@ LAUNCHES = "a launch of 10000, to the end"
 KINDS = ("ping-pong", "4 KiB", "64 MiB", "64 MiB back")
 FIGURES = ("start", "launch and finish", "a launch of 10000, on the client's thread", LAUNCHES,
            "argument and launch of 10000, on the client's thread", "argument and launch of 10000, to the end", "write 64 MiB",
-           "read 64 MiB", "write 4 KiB", "read 4 KiB", *(f"product {size}" for size in remote.PRODUCTS))
+           "read 64 MiB", "write 4 KiB", "read 4 KiB", *(f"product {size}" for size in remote.PRODUCTS),
+           *(f"{what} {size}" for what in remote.MAPS for size in ("64 MiB", "4 KiB")))
 
 
 def run_of(value, **changes):

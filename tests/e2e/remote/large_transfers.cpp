@@ -87,6 +87,73 @@ void all_sizes(const Rig& rig) {
   std::printf("sizes %08x\n", checksum(rig.read(kLargest)));
 }
 
+// Whether an address is of memory that is shared with a server.
+bool is_shared(const void* address) {
+  std::ifstream file("/proc/self/maps");
+  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+  for (std::string line; std::getline(file, line);) {
+    char* rest = nullptr;
+    const std::uintptr_t begin = std::strtoull(line.c_str(), &rest, 16);
+    const std::uintptr_t end = std::strtoull(rest + 1, nullptr, 16);
+    if (begin <= wanted && wanted < end) return line.find("memfd:cleave-remote") != std::string::npos;
+  }
+  return false;
+}
+bool maps_are_shared = false;
+
+// Maps of large buffers, one behind the other and at once; also of sub-buffers, on both kinds of queues, without blocking, and of
+// the memory that another map has just left.
+void maps_of_all_kinds(const Rig& rig) {
+  constexpr std::size_t kSize = 6 * kMiB;
+  for (const cl_command_queue_properties properties :
+       {cl_command_queue_properties{0},
+        cl_command_queue_properties{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE}}) {
+    const kit::Queue queue = rig.make_queue(properties);
+    const kit::Buffer buffer = cl.buffer(rig.context, kSize);
+    const kit::Buffer other = cl.buffer(rig.context, kSize, CL_MEM_ALLOC_HOST_PTR);
+    for (std::uint32_t i = 0; i < 6; ++i) {
+      const Bytes data = noise(kSize, 60 + i);
+      kit::Event gone = cl.event();
+      auto* const written = cl.map<unsigned char>(queue, buffer, CL_MAP_WRITE_INVALIDATE_REGION, kSize);
+      maps_are_shared = is_shared(written);
+      std::memcpy(written, data.data(), kSize);
+      check(cl.clEnqueueUnmapMemObject(queue, buffer, written, 0, nullptr, gone.out()));
+      // Its memory must not be another map's before it has been written.
+      auto* const beside = cl.map<unsigned char>(queue, other, CL_MAP_WRITE_INVALIDATE_REGION, kSize);
+      std::memset(beside, static_cast<int>(i), kSize);
+      check(cl.unmap(queue, other, beside));
+      check(cl.wait({gone}));
+      kit::Event come = cl.event();
+      cl_int error = CL_SUCCESS;
+      auto* const part = static_cast<unsigned char*>(cl.clEnqueueMapBuffer(
+          queue, buffer, CL_FALSE, CL_MAP_READ | CL_MAP_WRITE, 5, 3 * kMiB, 0, nullptr, come.out(), &error));
+      check(error);
+      auto* const rest = cl.map<unsigned char>(queue, buffer, CL_MAP_READ, kSize - 4 * kMiB, 4 * kMiB);
+      check(cl.wait({come}));
+      require_same(part, data.data() + 5, 3 * kMiB, "the part that is mapped without blocking");
+      require_same(rest, data.data() + 4 * kMiB, kSize - 4 * kMiB, "the rest");
+      require(rest - part == static_cast<std::ptrdiff_t>(4 * kMiB - 5),
+              "maps of a buffer lie in it as its bytes do");
+      part[i] ^= 0xFF;
+      check(cl.unmap(queue, buffer, part));
+      check(cl.unmap(queue, buffer, rest));
+      check(cl.clFinish(queue));
+    }
+    const cl_buffer_region half{4096, kSize / 2};
+    cl_int error = CL_SUCCESS;
+    const cl_mem sub_buffer =
+        cl.clCreateSubBuffer(buffer, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &half, &error);
+    check(error);
+    auto* const inside = cl.map<unsigned char>(queue, sub_buffer, CL_MAP_READ | CL_MAP_WRITE, half.size);
+    for (std::size_t i = 0; i < half.size; i += 1000) inside[i] = 1;
+    check(cl.unmap(queue, sub_buffer, inside));
+    check(cl.clFinish(queue));
+    check(cl.clReleaseMemObject(sub_buffer));
+    std::printf("maps of all kinds %08x %08x\n", checksum(cl.read<unsigned char>(rig.queue, buffer, kSize)),
+                checksum(cl.read<unsigned char>(rig.queue, other, kSize)));
+  }
+}
+
 void boxes_and_maps(const Rig& rig) {
   constexpr std::size_t kRow = 1031;
   constexpr std::size_t kSlice = kRow * 1021;
@@ -110,6 +177,7 @@ void boxes_and_maps(const Rig& rig) {
     for (std::size_t i = 0; i < size; i += 3) mapped[i] ^= 0x5A;
     check(cl.unmap(rig.queue, rig.buffer, mapped));
   }
+  maps_of_all_kinds(rig);
   Bytes all(kLargest);
   check(cl.read(rig.queue, rig.buffer, Blocking::no, std::span(all)));
   check(cl.clFinish(rig.queue));
@@ -261,11 +329,14 @@ bool has_shared() {
   std::ifstream file("/proc/self/smaps");
   std::string line;
   bool inside = false;
+  bool used = false;
   while (std::getline(file, line)) {
     if (line.find("memfd:cleave-remote") != std::string::npos) inside = true;
-    if (inside && line.rfind("Rss:", 0) == 0) return std::atoi(line.c_str() + 4) > 0;
+    if (line.rfind("Rss:", 0) != 0) continue;
+    used |= inside && std::atoi(line.c_str() + 4) > 0;
+    inside = false;
   }
-  return false;
+  return used;
 }
 
 }  // namespace
@@ -283,6 +354,7 @@ int main() {
   behind_a_slow_kernel(rig);
   many_threads(rig);
   profiled(rig);
+  require(maps_are_shared == has_shared(), "large maps are shared where transfers are");
   std::fprintf(stderr, "%s\n", has_shared() ? "shared" : "not shared");
   return 0;
 }

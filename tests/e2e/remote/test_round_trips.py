@@ -51,20 +51,29 @@ class Recorder(Listener):
 
 
 class RoundTrips(RemoteTest):
-    def test_only_these_messages_are_answered(self):
+    def messages_of(self, program, output):
+        """How many of each kind a program sends, and how many of them are answered."""
         server = self.start_server("server")
         recorder = Recorder(server.addresses["tcp"])
         self.addCleanup(recorder.close)
-        done = self.run_client(self.client_environment(recorder.address, CLEAVE_REMOTE_COMPRESSION="off"), "api_calls")
-        self.assertEqual((done.returncode, done.stdout), (0, "done\n"), done.stderr)
+        done = self.run_client(self.client_environment(recorder.address, CLEAVE_REMOTE_COMPRESSION="off"), program)
+        self.assertEqual((done.returncode, done.stdout), (0, output), done.stderr)
         file = self.own_folder() / "sent"
         file.write_bytes(recorder.sent)
         counted = run(PYTHON, HERE / "answered_messages.py", file, environment=self.environment(
             PYTHONPATH=f"{OPTIONS.programs / 'generated'}:{HERE}"))
         self.assertEqual(counted.returncode, 0, counted.stderr)
-        counts = json.loads(counted.stdout)
+        return json.loads(counted.stdout)
+
+    def test_only_these_messages_are_answered(self):
+        counts = self.messages_of("api_calls", "done\n")
         self.assertLess({"CreateContext", "CreateBuffer", "NDRange", "WriteBuffer", "SetKernelArg", "FinishQueue"}, {*counts["sent"]})
         self.assertEqual(counts["answered"], ANSWERED)
+
+    def test_maps_move_no_more_than_they_must(self):
+        """A map that overwrites reads nothing, one for reading writes nothing."""
+        sent = self.messages_of("map_calls", self.run_native(OPTIONS.programs / "map_calls").out)["sent"]
+        self.assertEqual((sent["ReadBuffer"], sent["WriteBuffer"]), (3, 2))  # the last read is the program's own
 
 
 if __name__ == "__main__":

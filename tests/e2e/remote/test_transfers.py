@@ -15,14 +15,18 @@ class Transfers(RemoteTest):
         cls.addClassCleanup(cls.server.stop)
         cls.native = None
 
-    def assertTransfers(self, transport, memory):
+    def assertTransfers(self, transport, memory, **settings):
         if Transfers.native is None:
             Transfers.native = self.run_native(*OPTIONS.program)
-        run = self.assertSameRemotely(Transfers.native, "native", self.server.addresses[transport], *OPTIONS.program)
+        run = self.assertSameRemotely(Transfers.native, "native", self.server.addresses[transport], *OPTIONS.program,
+                                      **settings)
         self.assertEqual(run.err, memory + "\n")
 
     def test_unix_socket_uses_shared_memory(self):
-        self.assertTransfers("unix", "shared")
+        self.assertTransfers("unix", "shared", CLEAVE_REMOTE_COPY_THREADS="1")
+
+    def test_several_threads_copy_to_shared_memory(self):
+        self.assertTransfers("unix", "shared", CLEAVE_REMOTE_COPY_THREADS="4")
 
     def test_tcp_does_not_use_shared_memory(self):
         self.assertTransfers("tcp", "not shared")

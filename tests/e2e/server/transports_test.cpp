@@ -1,4 +1,5 @@
 // The server over UNIX sockets with shared memory, its metrics, and options that it refuses.
+#include <algorithm>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
@@ -12,6 +13,7 @@
 
 #include "base/opencl.h"
 #include "daemon/listening_socket.h"
+#include "remote/protocol/limits.h"
 #include "tests/e2e/server/raw_client.h"
 #include "tests/e2e/server/server_process.h"
 #include "tests/kit/temporary_folder.h"
@@ -52,6 +54,60 @@ TEST(Transports, TransfersUseSharedMemory) {
   client.send();
   EXPECT_TRUE(client.is_disconnected());
   ::munmap(data, kShared);
+  ::close(memory);
+}
+
+// The client keeps a range of its memory, and the server copies from there and to there.
+TEST(Transports, KeptRangesAreUsedUntilTheyAreForgotten) {
+  constexpr std::uint64_t kAt = kKeptSharedMemory + 4096;
+  constexpr std::uint64_t kSize = std::uint64_t{2} << 20U;
+  const kit::TemporaryFolder folder;
+  ServerProcess server({}, "unix:" + folder.file("server.sock"));
+  const int memory = ::memfd_create("shared", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  ASSERT_EQ(::ftruncate(memory, kAt + kSize), 0);
+  ASSERT_EQ(::fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+  auto* const data = static_cast<cl_int*>(
+      ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, memory, static_cast<off_t>(kAt)));
+  const std::uint64_t features = bit(Feature::shared_memory) | bit(Feature::kept_shared);
+  struct Range {
+    std::uint64_t offset;
+    std::uint64_t size;
+    bool is_kept;
+  };
+  for (const Range wrong :
+       {Range{0, kSize, true}, Range{kAt, kSize + 4096, true}, Range{kAt, kSize, false}}) {
+    RawClient client(server.endpoint());
+    ASSERT_TRUE(client.send_hello_with_descriptor(memory, features));
+    ASSERT_NE(client.await_welcome(), nullptr);
+    client.add({}, wire::CreateKeepShared(client.builder, wrong.offset, wrong.size, wrong.is_kept));
+    client.send();
+    EXPECT_TRUE(client.is_disconnected());
+  }
+  RawClient client(server.endpoint());
+  ASSERT_TRUE(client.send_hello_with_descriptor(memory, features));
+  const auto* const welcome = client.await_welcome();
+  ASSERT_NE(welcome, nullptr);
+  ASSERT_EQ(welcome->features(), features);
+  client.create_objects(kSize);
+  std::iota(data, data + kSize / sizeof(cl_int), 5);
+  const std::vector<cl_int> before(data, data + kSize / sizeof(cl_int));
+  client.add({}, wire::CreateKeepShared(client.builder, kAt, kSize, true));
+  client.add({.queue = kQueue, .event = 20, .shared = wire::Shared(kAt, kSize)},
+             wire::CreateWriteBuffer(client.builder, kBuffer, 0, kSize));
+  client.send();
+  ASSERT_TRUE(client.await_completion(20));
+  std::fill_n(data, kSize / sizeof(cl_int), 0);
+  client.add({.request = 1, .queue = kQueue, .shared = wire::Shared(kAt, kSize)},
+             wire::CreateReadBuffer(client.builder, kBuffer, 0, kSize));
+  client.send();
+  ASSERT_EQ(client.error_of(1), CL_SUCCESS);
+  EXPECT_TRUE(std::equal(before.begin(), before.end(), data));
+  client.add({}, wire::CreateKeepShared(client.builder, kAt, kSize, false));
+  client.add({.request = 2, .queue = kQueue, .shared = wire::Shared(kAt, kSize)},
+             wire::CreateReadBuffer(client.builder, kBuffer, 0, kSize));
+  client.send();
+  EXPECT_EQ(client.error_of(2), CL_SUCCESS) << "it is shared memory as before";
+  ::munmap(data, kSize);
   ::close(memory);
 }
 

@@ -24,6 +24,7 @@
 #include "remote/client/link/call_trace.h"
 #include "remote/client/link/wire_types.h"
 #include "remote/protocol/features.h"
+#include "remote/protocol/limits.h"
 #include "remote/transport/endpoint.h"
 #include "remote/transport/frames.h"
 #include "tests/kit/temporary_folder.h"
@@ -44,6 +45,7 @@ struct Setup {
       {};  // of the server's trace; empty: it has none, or is of a version that knows of none
   milliseconds timeout{kTimeout};  // of the client
   std::uint32_t heartbeat = 1000;  // of the server, ms
+  std::uint64_t features = 0;      // of the server
 };
 
 // The trace of this process's connections.
@@ -94,6 +96,7 @@ class ScriptedServer {
     welcome.add_window_commands(1U << 20U);
     welcome.add_window_bytes(std::uint64_t{1} << 30U);
     welcome.add_heartbeat(setup.heartbeat);
+    welcome.add_features(setup.features);
     builder.Finish(welcome.Finish());
     EXPECT_TRUE(send(FrameKind::welcome, builder));
     connection_ = opened.get();
@@ -132,6 +135,19 @@ class ScriptedServer {
         flatbuffers::GetRoot<wire::Commands>(input_->message().data())->commands()->Get(0);
     if (first->body_type() != wire::Body::Ping) return std::nullopt;
     return first->body_as_Ping()->number();
+  }
+
+  // Calls see() with each of the client's commands, in one frame or several, until it returns false.
+  template <typename See>
+  void see_commands(See see) {
+    FrameHeader header;
+    for (bool wants_more = true; wants_more;) {
+      ASSERT_EQ(input_->next(header, std::chrono::steady_clock::now() + kLong), ReadStatus::data);
+      EXPECT_EQ(header.payload, 0U);
+      for (const wire::Command* const one :
+           *flatbuffers::GetRoot<wire::Commands>(input_->message().data())->commands())
+        wants_more = see(*one);
+    }
   }
 
   bool answer(std::uint64_t number, std::uint64_t time) {
@@ -241,6 +257,55 @@ TEST(Connection, ClocksAreComparedWithAServerThatTraces) {
   EXPECT_THAT(text, testing::HasSubstr(R"("session":"S1x","role":"client")"));
   EXPECT_THAT(text, testing::HasSubstr("\"server_ns\":5000,"));
   EXPECT_THAT(text, testing::Not(testing::HasSubstr("\"server_ns\":10,")));
+}
+
+// Enqueues the write of a map of this size in a region, or says that there is none.
+bool write_in_region(Connection& client, std::size_t size) {
+  const auto region = client.take_region(size);
+  if (region == nullptr) return false;
+  const Box box = Box::contiguous(region->data() + 4096, size - 4096);
+  EXPECT_EQ(client.post_in_region({.queue = 1, .event = 2}, box, region,
+                                  [&](auto& b) { return wire::CreateWriteBuffer(b, 3, 4096, box.bytes()); }),
+            CL_SUCCESS);
+  client.flush();
+  return true;
+}
+
+constexpr std::uint64_t kShares = bit(Feature::shared_memory);
+constexpr std::size_t kMapped = std::size_t{3} << 20U;
+
+TEST(Connection, RegionsAreAnnouncedAndNamedByWrites) {
+  ScriptedServer server(
+      {.is_query = false, .heartbeat = 60'000, .features = kShares | bit(Feature::kept_shared)});
+  ASSERT_TRUE(write_in_region(server.client(), kMapped));
+  std::uint64_t kept_at = 0;
+  server.see_commands([&](const wire::Command& command) {
+    if (const auto* const kept = command.body_as_KeepShared()) {
+      EXPECT_TRUE(kept->kept());
+      EXPECT_EQ(kept->size(), kMapped);
+      kept_at = kept->offset();
+      return true;
+    }
+    EXPECT_GE(kept_at, kKeptSharedMemory) << "it has been announced before";
+    EXPECT_EQ(command.body_type(), wire::Body::WriteBuffer);
+    EXPECT_EQ(command.payload(), 0U);
+    EXPECT_TRUE(command.shared() != nullptr && command.shared()->offset() == kept_at + 4096 &&
+                command.shared()->size() == kMapped - 4096);
+    return false;
+  });
+  EXPECT_EQ(server.client().take_region(MapRegions::kMinSize - 1), nullptr);
+}
+
+TEST(Connection, ServerOfAnOlderVersionIsToldOfNoRegions) {
+  ScriptedServer server({.is_query = false, .heartbeat = 60'000, .features = kShares});
+  ASSERT_TRUE(write_in_region(server.client(), kMapped));
+  server.see_commands([](const wire::Command& command) {
+    EXPECT_EQ(command.body_type(), wire::Body::WriteBuffer);
+    EXPECT_NE(command.shared(), nullptr);
+    return false;
+  });
+  ScriptedServer far({.is_query = false, .heartbeat = 60'000});
+  EXPECT_FALSE(write_in_region(far.client(), kMapped)) << "it has no memory in common with the client";
 }
 
 // A server with much to send may not read before it is sent. If no thread waits it is the client's

@@ -90,6 +90,91 @@ TEST_F(PinnedMemoryTest, WhatTheClientKeepsIsPinnedOnceForAContext) {
   EXPECT_EQ(driver.pinned.size(), 3U);
 }
 
+// A kept range is pinned when it is first used, until it is forgotten, and in any case for as long as a command uses it.
+TEST_F(PinnedMemoryTest, KeptRangesArePinnedWhenTheyAreUsed) {
+  constexpr std::uint64_t kAt = kKeptSharedMemory + 8192;
+  constexpr std::uint64_t kSize = std::uint64_t{3} << 20U;
+  ASSERT_TRUE(pinned_.keep(kAt, kSize));
+  EXPECT_EQ(pinned_.pin_place(queue_of(64), kAt, kSize), nullptr) << "for what the queue keeps";
+  auto queue = pinned_.pin_for(queue_of(64));
+  driver.pinned.clear();
+  EXPECT_EQ(pinned_.pin_place(queue_of(64), kAt - 1, 2), nullptr);
+  EXPECT_EQ(pinned_.pin_place(queue_of(64), kAt, kSize + 1), nullptr);
+  EXPECT_EQ(pinned_.pin_place(queue_of(64), kAt + kSize, 1), nullptr);
+  EXPECT_EQ(pinned_.pin_place(queue_of(64), 0, 1), nullptr) << "it is pinned anyway";
+  EXPECT_TRUE(driver.pinned.empty());
+  auto used = pinned_.pin_place(queue_of(64), kAt + 4096, kSize - 4096);
+  EXPECT_NE(used, nullptr);
+  EXPECT_EQ(pinned_.pin_place(queue_of(64, true), kAt, 1), used);
+  EXPECT_EQ(driver.pinned, std::vector<std::size_t>{kSize}) << "the whole range, once";
+  EXPECT_TRUE(pinned_.forget(kAt, kSize));
+  EXPECT_EQ(driver.released, 0U) << "a command uses it";
+  used.reset();
+  EXPECT_EQ(driver.released, 1U);
+  EXPECT_EQ(pinned_.pin_place(queue_of(64), kAt, kSize), nullptr);
+
+  ASSERT_TRUE(pinned_.keep(kAt, kSize));
+  EXPECT_NE(pinned_.pin_place(queue_of(64), kAt, kSize), nullptr);
+  EXPECT_EQ(driver.released, 1U);
+  queue.reset();
+  EXPECT_EQ(driver.released, 3U) << "nothing keeps the context when its queues have ended";
+  EXPECT_TRUE(pinned_.forget(kAt, kSize));
+}
+
+TEST_F(PinnedMemoryTest, OnlyWholePagesBehindTheBeginningAreKept) {
+  constexpr std::uint64_t kAt = kKeptSharedMemory;
+  constexpr std::uint64_t kMore = std::uint64_t{1} << 20U;
+  EXPECT_FALSE(pinned_.keep(kAt - 4096, kMore));
+  EXPECT_FALSE(pinned_.keep(kAt + 1, kMore));
+  EXPECT_FALSE(pinned_.keep(kAt, kMore + 1));
+  EXPECT_FALSE(pinned_.keep(kAt, 0));
+  EXPECT_FALSE(pinned_.keep(shared_->size(), kMore));
+  EXPECT_FALSE(pinned_.keep(kAt, UINT64_MAX - 4095));
+  ASSERT_TRUE(pinned_.keep(kAt + kMore, kMore));
+  EXPECT_FALSE(pinned_.keep(kAt + kMore, kMore));
+  EXPECT_FALSE(pinned_.keep(kAt, kMore + 4096));
+  EXPECT_FALSE(pinned_.keep(kAt + 2 * kMore - 4096, kMore));
+  EXPECT_TRUE(pinned_.keep(kAt, kMore));
+  EXPECT_TRUE(pinned_.keep(kAt + 2 * kMore, kMore));
+  EXPECT_FALSE(pinned_.forget(kAt + kMore, kMore - 4096));
+  EXPECT_FALSE(pinned_.forget(kAt + kMore + 4096, kMore));
+  EXPECT_TRUE(pinned_.forget(kAt + kMore, kMore));
+  EXPECT_FALSE(pinned_.forget(kAt + kMore, kMore));
+  EXPECT_FALSE(PinnedMemory(table_, nullptr).keep(kAt, kMore));
+  std::uint64_t at = kAt + 3 * kMore;
+  std::size_t kept = 2;
+  for (; pinned_.keep(at, 4096); at += 4096) ++kept;
+  EXPECT_EQ(kept, kMaxKeptRanges);
+}
+
+TEST_F(PinnedMemoryTest, RefusedRangeIsNotTriedAgain) {
+  constexpr std::uint64_t kSize = std::uint64_t{2} << 20U;
+  const auto queue = pinned_.pin_for(queue_of(64));
+  ASSERT_TRUE(pinned_.keep(kKeptSharedMemory, kSize));
+  driver.error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  EXPECT_EQ(pinned_.pin_place(queue_of(64), kKeptSharedMemory, kSize), nullptr);
+  driver.error = CL_SUCCESS;
+  EXPECT_EQ(pinned_.pin_place(queue_of(64), kKeptSharedMemory, kSize), nullptr);
+  EXPECT_TRUE(pinned_.forget(kKeptSharedMemory, kSize));
+  ASSERT_TRUE(pinned_.keep(kKeptSharedMemory, kSize));
+  EXPECT_NE(pinned_.pin_place(queue_of(64), kKeptSharedMemory, kSize), nullptr);
+}
+
+TEST_F(PinnedMemoryTest, NoMoreThanTheLimitIsPinned) {
+  const auto area = client::SharedArea::make(client::SharedArea::kSize, 2 * PinnedMemory::kMaxPinned);
+  const auto shared = SharedMemory::map(dup(area->descriptor()));
+  PinnedMemory pinned(table_, shared.get());
+  const auto queue = pinned.pin_for(queue_of(64));
+  constexpr std::uint64_t kFirst = PinnedMemory::kMaxPinned - 4096;
+  const std::uint64_t second = kKeptSharedMemory + kFirst;
+  ASSERT_TRUE(pinned.keep(kKeptSharedMemory, kFirst));
+  ASSERT_TRUE(pinned.keep(second, 8192));
+  EXPECT_NE(pinned.pin_place(queue_of(64), kKeptSharedMemory, kFirst), nullptr);
+  EXPECT_EQ(pinned.pin_place(queue_of(64), second, 8192), nullptr);
+  EXPECT_TRUE(pinned.forget(kKeptSharedMemory, kFirst));
+  EXPECT_NE(pinned.pin_place(queue_of(64), second, 8192), nullptr);
+}
+
 TEST_F(PinnedMemoryTest, NothingIsPinnedOnOtherDriversAndProcessors) {
   driver.platform = "Portable Computing Language";
   EXPECT_EQ(pinned_.pin_for(queue_of(64)), nullptr);

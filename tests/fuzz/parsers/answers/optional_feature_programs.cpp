@@ -104,6 +104,15 @@ void Program::large_data() {
     ok(cl.write<std::byte>(in_order, memory, Blocking::yes, block.span()));
     if (ok(cl.read(in_order, memory, Blocking::yes, block.span())) == CL_SUCCESS && good_)
       require(block.is_all(kData), "what was waited for is there");
+    cl_int error = CL_SUCCESS;
+    auto* const mapped = static_cast<std::byte*>(cl.clEnqueueMapBuffer(
+        in_order, memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, size, 0, nullptr, nullptr, &error));
+    if (ok(error) != CL_SUCCESS) continue;
+    if (good_)
+      require(std::all_of(mapped, mapped + size, [](std::byte one) { return one == std::byte{kData}; }),
+              "what is mapped is there");
+    mapped[size - 1] = std::byte{1};
+    ok(cl.unmap(in_order, memory, mapped));
   }
   const cl_mem memory = buffer(CL_MEM_READ_WRITE, 100'000);
   const Block block(100'000);

@@ -1,0 +1,136 @@
+#include "remote/client/link/map_regions.h"
+
+#include <algorithm>
+#include <fcntl.h>
+#include <new>
+#include <utility>
+
+#include <sys/mman.h>
+
+namespace cleave::remote::client {
+namespace {
+
+constexpr std::size_t kRegionPage = 4096;
+
+}  // namespace
+
+// A forked child inherits it, as it would the memory of a map natively.
+std::shared_ptr<MapRegions> MapRegions::map(int descriptor, std::uint64_t begin, std::size_t size) {
+  if (size == 0) return nullptr;
+  void* const data =
+      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, static_cast<off_t>(begin));
+  if (data == MAP_FAILED) return nullptr;
+  auto* const made = new (std::nothrow) MapRegions(descriptor, static_cast<std::byte*>(data), begin, size);
+  if (made == nullptr) {
+    ::munmap(data, size);
+    return nullptr;
+  }
+  return std::shared_ptr<MapRegions>(made);
+}
+
+MapRegions::~MapRegions() { ::munmap(data_, size_); }
+
+MapRegions::Entries::iterator MapRegions::find_unused(std::size_t size) {
+  return std::find_if(entries_.begin(), entries_.end(), [size](const Entry& entry) {
+    return entry.use == Use::unused && entry.region.size_ == size;
+  });
+}
+
+// Where there is room for it first. The end: nowhere.
+MapRegions::Entries::iterator MapRegions::insert(std::size_t size) {
+  std::uint64_t offset = begin_;
+  auto next = entries_.begin();
+  while (next != entries_.end() && next->region.offset_ - offset < size) {
+    offset = next->region.offset_ + next->region.size_;
+    ++next;
+  }
+  if (begin_ + size_ - offset < size) return entries_.end();
+  const auto made = entries_.emplace(next);
+  made->region.data_ = data_ + (offset - begin_);
+  made->region.size_ = size;
+  made->region.offset_ = offset;
+  return made;
+}
+
+// The region that has been unused for the longest. False: all are used.
+bool MapRegions::evict(std::vector<Notice>& notices) {
+  auto oldest = entries_.end();
+  for (auto each = entries_.begin(); each != entries_.end(); ++each) {
+    if (each->use != Use::unused) continue;
+    if (oldest == entries_.end() || each->last_used < oldest->last_used) oldest = each;
+  }
+  if (oldest == entries_.end()) return false;
+  notices.push_back({oldest->region.offset_, oldest->region.size_, false});
+  discard(oldest->region);
+  entries_.erase(oldest);
+  return true;
+}
+
+std::shared_ptr<MapRegion> MapRegions::take(std::size_t size, std::vector<Notice>& notices) noexcept try {
+  if (size > size_) return nullptr;
+  const std::size_t whole = (size + kRegionPage - 1) / kRegionPage * kRegionPage;
+  MapRegion* taken = nullptr;
+  {
+    const base::MutexLock lock(mutex_);
+    notices.reserve(notices.size() + entries_.size() + 1);  // what is done has to be told
+    auto entry = find_unused(whole);
+    if (entry == entries_.end()) {
+      while ((entry = insert(whole)) == entries_.end()) {
+        if (!evict(notices)) return nullptr;
+      }
+      notices.push_back({entry->region.offset_, whole, true});
+    }
+    entry->use = Use::used;
+    taken = &entry->region;
+  }
+  // The list keeps the entry where it is for as long as it is used.
+  return {taken, [self = shared_from_this()](MapRegion* region) { self->release(region); }};
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
+// Allocated before it is touched: missing memory would otherwise be a fatal SIGBUS.
+bool MapRegions::back(MapRegion& region) const {
+  region.is_backed_ = region.is_backed_ || ::fallocate(descriptor_, 0, static_cast<off_t>(region.offset_),
+                                                       static_cast<off_t>(region.size_)) == 0;
+  return region.is_backed_;
+}
+
+void MapRegions::release(MapRegion* region) noexcept {
+  const base::MutexLock lock(mutex_);
+  for (Entry& entry : entries_) {
+    if (&entry.region != region) continue;
+    entry.use = Use::unused;
+    entry.last_used = std::chrono::steady_clock::now();
+  }
+}
+
+std::vector<MapRegions::Notice> MapRegions::expire(std::chrono::milliseconds unused) noexcept try {
+  std::vector<Notice> notices;
+  const base::MutexLock lock(mutex_);
+  notices.reserve(entries_.size());
+  const auto now = std::chrono::steady_clock::now();
+  for (Entry& entry : entries_) {
+    if (entry.use != Use::unused || now - entry.last_used < unused) continue;
+    notices.push_back({entry.region.offset_, entry.region.size_, false});
+    entry.use = Use::expired;
+  }
+  return notices;
+} catch (const std::bad_alloc&) {  // they stay
+  return {};
+}
+
+void MapRegions::give_back() noexcept {
+  const base::MutexLock lock(mutex_);
+  for (auto each = entries_.begin(); each != entries_.end();) {
+    if (each->use == Use::expired) discard(each->region);
+    each = each->use == Use::expired ? entries_.erase(each) : std::next(each);
+  }
+}
+
+void MapRegions::discard(const MapRegion& region) const {
+  ::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(region.offset_),
+              static_cast<off_t>(region.size_));
+}
+
+}  // namespace cleave::remote::client
