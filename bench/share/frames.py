@@ -66,7 +66,7 @@ class Filters:
         self.process.wait()
         self.said.seek(0)
         lines = [line for line in self.said.read().decode(errors="replace").splitlines() if "no version information" not in line]
-        return "ffmpeg: " + (" ".join(lines)[-300:] or f"no frame came back in {LIMIT} s, exit status {self.process.returncode}")
+        return "ffmpeg: " + (" ".join(lines)[-300:] or f"a frame did not come back, exit status {self.process.returncode}")
 
     def filtered(self, frame):
         """The same bytes, filtered."""
@@ -86,11 +86,13 @@ class Filters:
         return found
 
     def close(self):
+        """Its exit status."""
         self.process.stdin.close()
         try:
-            self.process.wait(LIMIT)
+            return self.process.wait(LIMIT)
         except subprocess.TimeoutExpired:
             self.process.kill()
+            return self.process.wait()
 
 
 class Frames(role.Units):
@@ -109,7 +111,7 @@ class Frames(role.Units):
         super().__init__("ffmpeg's OpenCL device", lambda kind: filters.filtered(frames[kind]), KINDS, right=right)
 
     def close(self):
-        self.filters.close()
+        self.wrong += self.filters.close() != 0
 
 
 def prepare(given):
