@@ -152,6 +152,7 @@ class Bench:
 
     def add_all(self):
         self.add("start")
+        on_processor = self.native[0].get("processor") == "yes"
         self.add("launch and finish", 1.5 * (self.socket("ping-pong") + self.base("launch and finish")))
         for what in ("a launch of 10000", "argument and launch of 10000"):
             self.add(f"{what}, on the client's thread", self.base(f"{what}, on the client's thread") + 2)
@@ -161,12 +162,13 @@ class Bench:
             if self.kind == "tcp":
                 self.add_share(f"{what} 64 MiB, of a plain socket", f"{what} 64 MiB", self.socket(f"64 MiB{back}"), 0.85)
             else:
-                self.add_share(f"{what} 64 MiB, of a native {what}", f"{what} 64 MiB", self.base(f"{what} 64 MiB"), 0.7)
+                self.add_share(f"{what} 64 MiB, of a native {what}", f"{what} 64 MiB", self.base(f"{what} 64 MiB"),
+                               0.7 if on_processor else 1.0)
             self.add(f"{what} 4 KiB", 1.6 * self.socket("4 KiB"))
         for what in MAPS:
             self.add(f"{what} 64 MiB")
             # A processor's own maps copy nothing.
-            if self.kind == "unix" and self.native[0].get("processor") != "yes":
+            if self.kind == "unix" and not on_processor:
                 self.add_share(f"{what} 64 MiB, of a native one", f"{what} 64 MiB", self.base(f"{what} 64 MiB"), 0.8)
             self.add(f"{what} 4 KiB")
         for size in PRODUCTS:

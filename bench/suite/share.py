@@ -1,7 +1,7 @@
 """The suite `share`: real programs beside each other on one device, natively and under Cleave.
 
 Does a program take longer under Cleave while it is alone, and is its result the same? How long do the requests of a latency-critical program
-take beside programs that use the device without a pause, and what do these get done: natively, in turns, with priority for the
+take beside programs that use the device without a pause, and what do these get done: natively, by default under Cleave, with priority for the
 latency-critical one, and with a cap on the others? The programs are not part of Cleave: bench/share/fetch fetches them.
 """
 
@@ -17,7 +17,7 @@ from clients import percentile
 from resident import Absent, Resident, measured
 from results import Results, Row, Unmeasured, machine, median, ratio, spread
 
-NATIVE, TURNS, PRIORITY, CAP = "natively", "in turns", "in turns, with priority", "in turns, with caps"
+NATIVE, TURNS, PRIORITY, CAP = "natively", "by default", "with priority", "with caps"
 WAYS = (NATIVE, TURNS, PRIORITY, CAP)
 ALONE = "alone"
 PERCENTILES = {"P50": 50, "P99": 99, "P99.9": 99.9}

@@ -127,7 +127,7 @@ class Programs(FolderTest):
         self.write("products")
         found, said = self.measure(launches=0)
         self.assertFalse(found.sound)
-        self.assertIn("products, in turns: none of its launches went through Cleave", said)
+        self.assertIn("products, by default: none of its launches went through Cleave", said)
 
 
 class Ffmpeg(FolderTest):
