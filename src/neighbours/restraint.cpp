@@ -63,6 +63,7 @@ void RestraintControl::hold(base::Nanoseconds now) {
     return;
   }
   known_ = awaited_ = false;
+  bottom_ = {};  // of a load that may be another by then
 }
 
 void RestraintControl::raise(double pressure, base::Nanoseconds now) {

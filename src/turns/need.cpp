@@ -4,11 +4,23 @@
 #include <utility>
 
 namespace cleave::turns {
+namespace {
+
+// From the time of a step over the file until others can read it.
+constexpr Ns kSlowestUpdate = 100'000'000;
+
+}  // namespace
+
+bool UnknownNeed::counts(Ns now) {
+  if (now - latest_ >= kForgotten) began_ = now;
+  latest_ = now;
+  return now - began_ <= kLongest;
+}
 
 bool renew(View state, std::uint32_t slot, Need need, Ns now) {
   Participant& p = state.participants[slot];
   Ns& until = need == Need::long_launches ? p.long_until : p.needs_until;
-  const bool had_lapsed = until <= now;
+  const bool had_lapsed = until <= now + kSlowestUpdate;
   until = std::max(until, now + duration_of(need));
   return had_lapsed;
 }

@@ -36,7 +36,8 @@ enum class Need : std::uint8_t { none, unknown, waits, long_launches };
   return 0;
 }
 
-// Requires: need is not none, `slot` is within the array. Returns whether others have to be told, since the need had lapsed.
+// Requires: need is not none, `slot` is within the array. Returns whether others have to be told, since the need had lapsed, or will
+// have when they read this.
 bool renew(View state, std::uint32_t slot, Need need, Ns now);
 
 // Until when turns are needed as things stand: `now` or earlier, not at all; without a time, until somebody leaves.
@@ -47,6 +48,21 @@ struct NeededUntil {
   [[nodiscard]] bool includes(Ns now) const { return always || until > now; }
 };
 [[nodiscard]] NeededUntil needed_until(const View& state);
+
+// Not everything that is launched can be measured. So what is not known counts for a while only, and again after a time without
+// anything unknown.
+class UnknownNeed {
+ public:
+  static constexpr Ns kLongest = 5'000'000'000;
+  static constexpr Ns kForgotten = 30'000'000'000;
+
+  // Something unknown is launched. Whether that is a need.
+  bool counts(Ns now);
+
+ private:
+  Ns began_ = 0;
+  Ns latest_ = -kForgotten;
+};
 
 // Finds out, from a process's launches and waits, whether it waits for short kernels one by one: little but a wait between
 // two launches, and that often.

@@ -45,6 +45,11 @@ std::uint32_t both_of(std::uint16_t cap, bool borrows) {
   return std::uint32_t{cap} << 1U | (borrows ? 1U : 0U);
 }
 
+bool are_several(const View& state) {
+  const auto members = state.participants.first(state.header.slots);
+  return std::count_if(members.begin(), members.end(), [](const Participant& p) { return p.nonce != 0; }) > 1;
+}
+
 bool has_others_that_ask(State& state, std::uint32_t self) {
   for (std::uint32_t slot = 0; slot < state.header.slots; ++slot) {
     if (slot != self && asks(state.view(), slot)) return true;
@@ -55,11 +60,8 @@ bool has_others_that_ask(State& state, std::uint32_t self) {
 }  // namespace
 
 void Turns::Company::follow(State& state, Ns now) {
-  const auto end = state.participants.begin() + state.header.slots;
-  const bool are_several =
-      std::count_if(state.participants.begin(), end, [](const Participant& p) { return p.nonce != 0; }) > 1;
-  exists = are_several;
-  needs_turns = are_several && needed_until(state.view()).includes(now);
+  exists = are_several(state.view());
+  needs_turns = exists && needed_until(state.view()).includes(now);
 }
 
 // The thread that follows who joins and leaves, and who needs turns. It reads the futex first: whoever changes entries changes
@@ -83,6 +85,7 @@ Turns::Turns(base::ForkLocks& forks, Options options)
       protocol_(scheduler_, options_.timing),
       company_(std::make_shared<Company>()),
       weight_(std::clamp(options_.weight, 1U, kMaxWeight)),
+      own_weight_(weight_.load()),
       cap_(both_of(options_.cap, options_.borrows)),
       is_capped_(options_.cap != 0 && !options_.borrows) {
   forks.add<&Turns::reset_in_child>(base::ForkOrder::turns, mutex_, *this);
@@ -230,11 +233,14 @@ bool Turns::step_and_wait(Step step, const std::atomic<int>* interrupt) {
   return false;
 }
 
-void Turns::set_weight(std::uint32_t weight) noexcept {
-  weight = std::clamp(weight, 1U, kMaxWeight);
-  if (weight_.load(std::memory_order_relaxed) == weight) return;
+void Turns::set_weight(std::uint32_t own, std::uint32_t divisor) noexcept {
+  own = std::clamp(own, 1U, kMaxWeight);
+  const std::uint32_t weight = std::max(own / divisor, 1U);
+  if (weight_.load(std::memory_order_relaxed) == weight && own_weight_.load(std::memory_order_relaxed) == own)
+    return;
   const base::MutexLock lock(mutex_);
   weight_ = weight;
+  own_weight_ = own;
   if (!file_) return;
   file_->update([&](View state, Ns now) {
     mutex_.assert_held();
@@ -266,20 +272,23 @@ void Turns::show_settings(View state) const {
   ++state.header.members;
 }
 
-void Turns::need(Need need) noexcept {
-  if (need == Need::none) return;
+// What the others see soon is returned at once, for the launch that shows the need.
+bool Turns::need(Need need) noexcept {
+  if (need == Need::none) return contended();
   std::atomic<Ns>& told = needs_until_[static_cast<std::size_t>(need)];
   const Ns lasts = duration_of(need);
-  if (told.load(std::memory_order_relaxed) - monotonic_now() > lasts / 2) return;
+  if (told.load(std::memory_order_relaxed) - monotonic_now() > lasts / 2) return contended();
   const base::MutexLock lock(mutex_);
-  if (!file_) return;
+  if (!file_) return contended();
+  bool needed = false;
   file_->update([&](View state, Ns now) {
     mutex_.assert_held();
     if (!exists(state, self_.slot) || state.participants[self_.slot].nonce != self_.nonce) return;
     if (renew(state, self_.slot, need, now)) ++state.header.members;
     told = now + lasts;
+    needed = are_several(state) && needed_until(state).includes(now);
   });
-  if (State state; file_->read(state)) company_->follow(state, monotonic_now());
+  return needed || contended();
 }
 
 WaitCauses Turns::wait_causes() {

@@ -85,12 +85,13 @@ class Turns {
   // Whether needs are to be shown by need(): another process has joined.
   [[nodiscard]] bool has_company() const noexcept { return company_->exists.load(std::memory_order_relaxed); }
 
-  // This process needs turns for what it does, from now on and for a time; to be called again while it does. Cheap if that
-  // time has just begun.
-  void need(Need need) noexcept;
+  // This process needs turns for what it does, if that is not none, from now on and for a time; to be called again while it does.
+  // Cheap if that time has just begun. Returns whether turns are needed now, by whoever it is.
+  bool need(Need need) noexcept;
 
   // From now on; until then the weight of the options counts. Also while other threads wait in begin(). Cheap if it is the same.
-  void set_weight(std::uint32_t weight) noexcept;
+  // `divisor`: for the present only a part of it counts, which by itself is no need of turns.
+  void set_weight(std::uint32_t weight, std::uint32_t divisor = 1) noexcept;
 
   // The same for the cap.
   void set_cap(std::uint16_t cap, bool borrows) noexcept;
@@ -132,7 +133,7 @@ class Turns {
   void watch(const std::shared_ptr<SharedFile>& file);
   // Makes `step` and, while it says so, waits. Joins again where the entry is gone.
   [[nodiscard]] bool always_needs() const {
-    return !options_.only_if_needed || weight_ != kDefaultWeight || cap_ != 0 ||
+    return !options_.only_if_needed || own_weight_ != kDefaultWeight || cap_ != 0 ||
            options_.priority != Priority::normal || !options_.tenant.empty();
   }
   template <typename Step>
@@ -152,8 +153,9 @@ class Turns {
 
   const std::shared_ptr<Company> company_;
   std::atomic<Haste> haste_{Haste::none};
-  std::atomic<std::uint32_t> weight_;
-  std::atomic<std::uint32_t> cap_;  // permille, shifted; the lowest bit: borrows
+  std::atomic<std::uint32_t> weight_;      // that counts
+  std::atomic<std::uint32_t> own_weight_;  // undivided
+  std::atomic<std::uint32_t> cap_;         // permille, shifted; the lowest bit: borrows
   std::atomic<bool> is_capped_;
   std::atomic<bool> pauses_{false};
   std::atomic<bool> leaving_{false};  // leave_at_exit() has been called

@@ -18,6 +18,7 @@
 #include <sys/timerfd.h>
 
 #include "base/regular_file.h"
+#include "base/scoped_thread_state.h"
 #include "remote/client/link/call_trace.h"
 #include "remote/client/objects/client.h"
 #include "remote/protocol/features.h"
@@ -217,13 +218,16 @@ bool Connection::accept_welcome(const FrameHeader& header, std::string& problem)
 }
 
 bool Connection::start_sender() try {
+  const base::ScopedSignalBlock blocked;  // the thread inherits it
   std::thread([self = shared_from_this()] { self->outbox_->send_until_closed(); }).detach();
   return true;
 } catch (const std::exception&) {  // no thread, or no memory
   return false;
 }
 
+// The thread may read for others meanwhile, who would wait for ever if it were cancelled then.
 void Connection::wait_with(Condition done, void* function) {
+  const base::ScopedCancelDisable uncancelled;
   wait_calls_.fetch_add(1, std::memory_order_relaxed);
   if (call_trace != nullptr && CallTrace::Call::current() != nullptr) CallTrace::Call::current()->waits();
   base::MutexLock lock(reader_mutex_);
@@ -367,6 +371,7 @@ void Connection::close_in_child() {
   closed_.store(true, std::memory_order_release);
   // The server sees the parent's end only when no other process has the socket open.
   for (const int descriptor : {stream_->descriptor(), timer_.get(), wake_.get()}) ::close(descriptor);
+  if (regions_ != nullptr) regions_->close_in_child();
   if (shared_ != nullptr) shared_->close_in_child();
 }
 

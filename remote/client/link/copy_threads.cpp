@@ -6,10 +6,10 @@
 #include <csignal>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <new>
 #include <pthread.h>
 #include <sched.h>
-#include <system_error>
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -99,7 +99,7 @@ bool CopyThreads::admit(SharedCopy& copy, unsigned threads) {
     for (unsigned i = 0; i + 1 < threads; ++i) {
       if (!helpers_[i].joinable()) helpers_[i] = std::thread([this] { help(); });
     }
-  } catch (const std::system_error&) {  // with those that have been started
+  } catch (const std::exception&) {  // with those that have been started
   }
   if (!helpers_.front().joinable()) return false;
   *place = &copy;

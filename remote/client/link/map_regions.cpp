@@ -14,7 +14,6 @@ constexpr std::size_t kRegionPage = 4096;
 
 }  // namespace
 
-// A forked child inherits it, as it would the memory of a map natively.
 std::shared_ptr<MapRegions> MapRegions::map(int descriptor, std::uint64_t begin, std::size_t size) {
   if (size == 0) return nullptr;
   void* const data =
@@ -26,6 +25,12 @@ std::shared_ptr<MapRegions> MapRegions::map(int descriptor, std::uint64_t begin,
     return nullptr;
   }
   return std::shared_ptr<MapRegions>(made);
+}
+
+// A page that the parent changes later is still the parent's, if the child has not written to it.
+void MapRegions::close_in_child() const {
+  ::mmap(data_, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, descriptor_,
+         static_cast<off_t>(begin_));
 }
 
 MapRegions::~MapRegions() { ::munmap(data_, size_); }

@@ -58,6 +58,9 @@ class MapRegions : public std::enable_shared_from_this<MapRegions> {
   MapRegions& operator=(const MapRegions&) = delete;
   ~MapRegions();
 
+  // In a forked child, before the descriptor is closed: what it writes to maps that it inherited is its own from now on.
+  void close_in_child() const;
+
   // A region of at least that size. Null: there is no room. Notices are to be sent before it is used, also if there is none.
   std::shared_ptr<MapRegion> take(std::size_t size, std::vector<Notice>& notices) noexcept;
 

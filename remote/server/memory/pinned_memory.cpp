@@ -80,10 +80,7 @@ bool PinnedMemory::forget(std::uint64_t offset, std::uint64_t size) {
   for (auto& [context, known] : pinned_) {
     const auto pins = known.lock();
     if (pins == nullptr) continue;
-    const auto pinned = pins->ranges.find(offset);
-    if (pinned == pins->ranges.end()) continue;
-    if (pinned->second != nullptr) pins->in_ranges -= size;
-    pins->ranges.erase(pinned);
+    pins->ranges.erase(offset);
   }
   return true;
 }
@@ -100,10 +97,22 @@ std::shared_ptr<const void> PinnedMemory::pin_place(cl_command_queue queue, std:
   const auto pins = known == pinned_.end() ? nullptr : known->second.lock();
   if (pins == nullptr) return nullptr;
   if (const auto found = pins->ranges.find(begin); found != pins->ranges.end()) return found->second;
-  if (length > kMaxPinned - pins->in_ranges) return nullptr;
-  auto pinned = pin(context, begin, length);
-  if (pinned != nullptr) pins->in_ranges += length;
-  return pins->ranges[begin] = std::move(pinned);
+  if (length > kMaxPinned - pins->in_ranges->load()) return nullptr;
+  return pins->ranges[begin] = count(pin(context, begin, length), pins->in_ranges, length);
+}
+
+// The same, whose bytes are counted for as long as it lives.
+std::shared_ptr<const void> PinnedMemory::count(std::shared_ptr<const void> pinned,
+                                                const std::shared_ptr<std::atomic<std::uint64_t>>& bytes,
+                                                std::uint64_t size) {
+  if (pinned == nullptr) return nullptr;
+  const void* const handle = pinned.get();
+  std::shared_ptr<const void> counted(handle, [pinned = std::move(pinned), bytes, size](const void*) mutable {
+    pinned.reset();
+    *bytes -= size;
+  });
+  *bytes += size;
+  return counted;
 }
 
 }  // namespace cleave::remote::server

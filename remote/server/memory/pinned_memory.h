@@ -5,6 +5,7 @@
 // For the thread that reads from the client.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -38,9 +39,13 @@ class PinnedMemory {
   struct Pins {  // of a context
     std::shared_ptr<const void> beginning;
     std::map<std::uint64_t, std::shared_ptr<const void>> ranges;  // by offset; null: the driver has refused
-    std::uint64_t in_ranges = 0;                                  // bytes
+    // Bytes that are pinned, also those of ranges that have been forgotten while commands use them.
+    std::shared_ptr<std::atomic<std::uint64_t>> in_ranges = std::make_shared<std::atomic<std::uint64_t>>(0);
   };
 
+  [[nodiscard]] static std::shared_ptr<const void> count(
+      std::shared_ptr<const void> pinned, const std::shared_ptr<std::atomic<std::uint64_t>>& bytes,
+      std::uint64_t size);
   [[nodiscard]] bool gains(cl_command_queue queue) const;
   [[nodiscard]] cl_context context_of(cl_command_queue queue) const;
   [[nodiscard]] std::shared_ptr<const void> pin(cl_context context, std::uint64_t offset,

@@ -71,6 +71,7 @@ void PendingReads::send_ended(std::uint64_t own_queue) {
 
 void PendingReads::AnswerBatch::add(PendingRead& read, EventsFrame& frame) {
   if (std::exchange(read.answered, true)) return;
+  read.kept.reset();
   const cl_int status = reads_.status(read);
   const bool good = status >= CL_COMPLETE;
   const auto data = good ? std::span<const std::byte>(read.data.bytes()) : std::span<const std::byte>();

@@ -32,9 +32,10 @@ struct PendingRead {
   EventReference event;
   EventReference first;  // the event of the first of several parts
   std::uint32_t request = 0;
-  std::uint64_t at = 0;  // offset of the data in the read
-  bool more = false;     // other parts follow
-  Block data;            // empty: it is in shared memory
+  std::uint64_t at = 0;              // offset of the data in the read
+  bool more = false;                 // other parts follow
+  Block data;                        // empty: it is in shared memory
+  std::shared_ptr<const void> kept;  // as Pending::kept, until the answer
   std::uint64_t number =
       0;                  // the order of enqueuing. This and the next two are used with PendingReads' locks
   bool ended = false;     // the driver has reported the end

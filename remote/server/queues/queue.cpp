@@ -22,6 +22,7 @@ void Queue::register_read(Pending& pending) {
   pending.read->at = pending.at;
   pending.read->more = pending.more;
   pending.read->data = std::move(pending.data);
+  pending.read->kept = std::move(pending.kept);
   reads_.register_read(info_.id, info_.in_order, pending.read);
 }
 
@@ -293,7 +294,9 @@ bool Queue::is_reported_by_last_part(const Pending& pending) const {
   return pending.first.get() == nullptr || status_of(cl_, pending.first.get()) < CL_COMPLETE;
 }
 
+// The client may give shared memory another content as soon as it knows of the end, so that must not be pinned by then.
 void Queue::report_one(Pending& pending, EventsFrame& frame) {
+  pending.kept.reset();
   const cl_int ended = status(pending);
   if (ended < CL_COMPLETE && pending.slot != nullptr) pending.slot->return_once();
   if (pending.request != 0 && pending.read == nullptr)

@@ -68,27 +68,25 @@ std::optional<TurnExemption> exemption(const Interposer& p, const QueueRecord& q
 constexpr base::Nanoseconds kLongLaunch{4'000'000};
 constexpr base::Nanoseconds kFineSlice{1'000'000};
 
-// Cutting decides about the local size, so it is tried on a copy.
-bool can_be_cut_finely(Interposer& p, const Call& call, const KernelRecord& kernel,
-                       base::Nanoseconds duration) {
-  PlannedLaunch trial(p, call, kernel);
-  const PolicyDecision decision = p.turn_slices->decide(trial);
-  return !decision.unsplit_reason &&
-         duration <= kFineSlice * static_cast<base::Nanoseconds::rep>(decision.slices);
-}
-
 // Whether this launch has to be made in a turn, by what is known of it.
 bool is_needed(Interposer& p, DeviceTurn& turn, const Call& call, const KernelRecord& kernel,
-               const QueueRecord& queue, const plan::NDRange& range) {
-  const CostKeys keys = cost_keys(p.settings().launch, kernel, queue, range);
+               const QueueRecord& queue) {
   // What is never measured counts as long, so that no need follows from it.
-  if (keys.launch == 0 || kernel.facts.communicates) return turn.is_needed(turns::Need::none, kLongLaunch);
-  const base::Nanoseconds duration = p.turns.duration(keys, plan::items(range.global)).duration;
-  const bool is_long = duration >= kLongLaunch && can_be_cut_finely(p, call, kernel, duration);
-  const turns::Need need = duration.count() <= 0 ? turns::Need::unknown
-                           : is_long             ? turns::Need::long_launches
-                                                 : turns::Need::none;
-  return turn.is_needed(need, duration);
+  if (kernel.facts.communicates) return turn.is_needed(turns::Need::none, kLongLaunch);
+  // Deciding chooses the local size, which the launch that is made is not to have from here.
+  PlannedLaunch trial(p, call, kernel);
+  std::optional<PolicyDecision> decision;
+  if (call.local == nullptr) decision = p.turn_slices->decide(trial);
+  const CostKeys keys = cost_keys(p.settings().launch, kernel, queue, trial.range());
+  if (keys.launch == 0) return turn.is_needed(turns::Need::none, kLongLaunch);
+  const learn::SliceAdvice known = p.turns.duration(keys, plan::items(trial.range().global));
+  if (known.measured == 0) return turn.is_needed(turns::Need::unknown, known.duration);
+  if (known.duration < kLongLaunch) return turn.is_needed(turns::Need::none, known.duration);
+  if (!decision) decision = p.turn_slices->decide(trial);
+  const bool can_be_cut_finely =
+      !decision->unsplit_reason &&
+      known.duration <= kFineSlice * static_cast<base::Nanoseconds::rep>(decision->slices);
+  return turn.is_needed(can_be_cut_finely ? turns::Need::long_launches : turns::Need::none, known.duration);
 }
 
 // Before so many launches have been measured, the end of a slice is looked for often, so that an estimate that is too long
@@ -108,7 +106,7 @@ std::optional<cl_int> enqueue_in_turn(Interposer& p, const Call& call, const Ker
   if (exempt()) return std::nullopt;
   DeviceTurn* const turn = p.turns.of(queue->device);
   if (turn == nullptr) return std::nullopt;
-  if (turn->only_if_needed() && !is_needed(p, *turn, call, kernel, *queue, launch.range())) {
+  if (turn->only_if_needed() && !is_needed(p, *turn, call, kernel, *queue)) {
     p.turns.count_exempt(queue->device, TurnExemption::unneeded);
     return std::nullopt;
   }

@@ -128,8 +128,10 @@ void DeviceTurn::enqueued(const TurnCommand& command) noexcept try {
   const bool same_queue = unmarked_.count != 0 && unmarked_.queue == command.queue;
   if (retained) {
     const Ns before = same_queue ? std::exchange(unmarked_, {}).expected : 0;
+    // A guess from both together is better than nothing.
+    const bool is_measured = before == 0 || command.expected.count() <= 0;
     flight_.push_back({std::move(event), command.queue, at, command.expected.count() + before,
-                       before == 0 ? command.key : 0, command.since.count()});
+                       is_measured ? command.key : 0, command.since.count(), before});
     return;
   }
   const Ns since = command.since.count();
@@ -189,6 +191,7 @@ launch::WaitResult DeviceTurn::wait_for_oldest(Ns early, const std::atomic<int>*
     forget_all();
     log_.count_stall();
     const Ns at = now();
+    if (has_backlog_) return how;  // whose end it has waited for
     if (at - std::exchange(stalled_at_, at) > kStallsForgotten) stalls_ = 0;
     if (++stalls_ >= kMaxStalls) gave_up_ = true;
   }
@@ -198,13 +201,14 @@ launch::WaitResult DeviceTurn::wait_for_oldest(Ns early, const std::atomic<int>*
 void DeviceTurn::oldest_ended() {
   const InFlight& oldest = flight_.front();
   const Ns at = now();
-  observe(oldest.key, at - (oldest.since != 0 ? oldest.since : std::max(oldest.enqueued, last_end_)));
+  const Ns took = at - (oldest.since != 0 ? oldest.since : std::max(oldest.enqueued, last_end_));
+  if (!std::exchange(has_backlog_, false)) observe(oldest.key, took - oldest.before);
   last_end_ = at;
   forget_oldest();
 }
 
 void DeviceTurn::observe(learn::Key key, Ns took) const noexcept try {
-  if (key != 0) durations_.observe(key, 1, base::Nanoseconds(took));
+  if (key != 0 && took > 0) durations_.observe(key, 1, base::Nanoseconds(took));
 } catch (...) {  // out of memory: not learnt
 }
 
@@ -212,7 +216,8 @@ void DeviceTurn::observe(learn::Key key, Ns took) const noexcept try {
 void DeviceTurn::unmarked_ended(bool seen) {
   const Unmarked ended = std::exchange(unmarked_, {});
   last_end_ = now();
-  if (seen && ended.count == 1) observe(ended.key, last_end_ - ended.since);
+  const bool alone = !seen || !std::exchange(has_backlog_, false);
+  if (seen && alone && ended.count == 1) observe(ended.key, last_end_ - ended.since);
 }
 
 // Removes what has ended from the front.

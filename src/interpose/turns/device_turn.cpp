@@ -97,6 +97,8 @@ void DeviceTurn::reset_in_child() noexcept {
   stalled_at_ = 0;
   gave_up_ = false;
   work_need_ = {};
+  unknown_need_ = {};
+  has_backlog_ = false;
   waited_at_ = 0;
   problem_.clear();
   outsiders_.reset_in_child();
@@ -226,7 +228,7 @@ void DeviceTurn::apply_limits() {
   static_cast<void>(live_.poll());
   const std::uint32_t weight = live_.weight();
   const base::Cap cap = live_.cap();
-  turns_.set_weight(quartered_ ? std::max(weight / kLess, 1U) : weight);
+  turns_.set_weight(weight, quartered_ ? kLess : 1);
   turns_.set_cap(static_cast<std::uint16_t>(cap.permille), cap.borrow);
 }
 
@@ -306,22 +308,22 @@ void DeviceTurn::give_back() {
 bool DeviceTurn::is_needed(turns::Need need, base::Nanoseconds expected) noexcept {
   if (!only_if_needed_ || !turns_.has_company()) return true;
   const Ns at = now();
-  bool waits = false;
-  {
-    const base::MutexLock lock(mutex_);
-    const Ns waited = waited_at_.exchange(0, std::memory_order_relaxed);
-    waits = work_need_.launched(expected.count(), waited != 0 ? std::optional(waited) : std::nullopt, at);
-    unmeasured_ += std::min(at - std::exchange(launched_at_, at), kRest);
-    if (turns_.contended()) unmeasured_ = 0;
-    if (need == turns::Need::none && unmeasured_ > kMeasuredAgain) need = turns::Need::unknown;
-  }
-  turns_.need(need);
-  if (waits) turns_.need(turns::Need::waits);
-  return turns_.contended() || outsiders_.found();
+  const base::MutexLock lock(mutex_);
+  const Ns waited = waited_at_.exchange(0, std::memory_order_relaxed);
+  const bool waits =
+      work_need_.launched(expected.count(), waited != 0 ? std::optional(waited) : std::nullopt, at);
+  unmeasured_ += std::min(at - std::exchange(launched_at_, at), kRest);
+  if (turns_.contended()) unmeasured_ = 0;
+  if (need == turns::Need::none && unmeasured_ > kMeasuredAgain) need = turns::Need::unknown;
+  if (need == turns::Need::unknown && !unknown_need_.counts(at)) need = turns::Need::none;
+  bool needed = turns_.need(need) || outsiders_.found();
+  if (waits) needed |= turns_.need(turns::Need::waits);
+  if (!needed) has_backlog_ = true;
+  return needed;
 }
 
 void DeviceTurn::settle(cl_command_queue queue) noexcept try {
-  if (only_if_needed_ && turns_.has_company()) waited_at_.store(now(), std::memory_order_relaxed);
+  note_wait();
   if (!holds_.load(std::memory_order_relaxed)) return;
   const base::ScopedCancelDisable uncancelled;
   const base::MutexLock lock(mutex_);

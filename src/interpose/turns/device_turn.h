@@ -116,6 +116,10 @@ class DeviceTurn {
 
   // A wait of the program has ended: for everything on `queue`, or, if that is null, for something.
   void settle(cl_command_queue queue) noexcept;
+  // The part of settle() that matters while the device is not held.
+  void note_wait() noexcept {
+    if (only_if_needed_ && turns_.has_company()) waited_at_.store(now(), std::memory_order_relaxed);
+  }
 
   // Around fork().
   void before_fork() { forks_.before_fork(); }
@@ -139,7 +143,8 @@ class DeviceTurn {
     turns::Ns enqueued = 0;
     turns::Ns expected = 0;
     learn::Key key = 0;
-    turns::Ns since = 0;  // what the key stands for; 0: when the command before it had ended
+    turns::Ns since = 0;   // what the key stands for; 0: when the command before it had ended
+    turns::Ns before = 0;  // of `expected`: what was enqueued on its queue before it, without an event
   };
   // Commands without an event since the last one that had one.
   struct Unmarked {
@@ -236,6 +241,9 @@ class DeviceTurn {
   turns::Ns unused_since_ CLEAVE_GUARDED_BY(mutex_) = 0;  // held with nothing on it; 0: there is something
   turns::Grace grace_ CLEAVE_GUARDED_BY(mutex_);
   turns::WorkNeed work_need_ CLEAVE_GUARDED_BY(mutex_);
+  // What was enqueued without turns may be on the device still, before the first command of a turn.
+  bool has_backlog_ CLEAVE_GUARDED_BY(mutex_) = false;
+  turns::UnknownNeed unknown_need_ CLEAVE_GUARDED_BY(mutex_);
   turns::Ns launched_at_ CLEAVE_GUARDED_BY(mutex_) = 0;
   turns::Ns unmeasured_ CLEAVE_GUARDED_BY(mutex_) = 0;  // for how long launches have been made without turns
   std::string problem_ CLEAVE_GUARDED_BY(mutex_);       // why there are no turns

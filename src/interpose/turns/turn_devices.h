@@ -98,6 +98,11 @@ class TurnDevices {
     for (unsigned i = 0; i < count; ++i) devices_[i].turn->settle(queue);
   }
 
+  void note_wait() noexcept {
+    const unsigned count = count_.load(std::memory_order_acquire);
+    for (unsigned i = 0; i < count; ++i) devices_[i].turn->note_wait();
+  }
+
   // The process exits: gives all devices away.
   void leave() noexcept;
 

@@ -187,8 +187,9 @@ class SlurmTest(unittest.TestCase):
     def test_sacct_shows_what_a_cancelled_job_has_had(self):
         job = self.cluster.command("sbatch", "--parsable", "--partition=gpu", "--gres=shard:1", "--output=/dev/null",
                                    f"--wrap={TURN_TAKER} 0").strip()
-        wait_until(lambda: [each for device in self.shared_devices() for each in device["participants"]],
-                   "it does not compute")
+        # Not one that an earlier job has left.
+        wait_until(lambda: [each for device in self.shared_devices() for each in device["participants"]
+                            if each["tenant"].startswith(f"slurm-{job}.")], "it does not compute")
         time.sleep(1)  # so that there is something to be shown
         self.cluster.command("scancel", job)
         self.assertGreater(self.usage(job)["device"], 0)

@@ -13,8 +13,9 @@ using namespace std::chrono_literals;
 
 class TurnNeedTest : public testing::Test, public TurnsFolder, public InterposerFixture {
  protected:
-  TurnNeedTest()
-      : InterposerFixture(in_turns(folder.path(), base::TurnMode::needed)),
+  explicit TurnNeedTest(unsigned vms = 5)
+      : InterposerFixture(
+            kit::with(in_turns(folder.path(), base::TurnMode::needed), &base::Settings::vms, vms)),
         other(forks, kit::with(beside(folder.path(), driver), &turns::Options::only_if_needed, true)) {
     std::string problem;
     EXPECT_TRUE(other.enter(problem)) << problem;
@@ -93,6 +94,35 @@ TEST_F(TurnNeedTest, AProgramThatWaitsForEachKernelTakesTurnsAgain) {
     launch_and_wait(kernel);
     return other.contended();
   })) << "and so do the others";
+  expect_each_item_ran(launches_);
+}
+
+// Its waits are the driver's own.
+class TurnNeedAloneOnTheHost : public TurnNeedTest {
+ protected:
+  TurnNeedAloneOnTheHost() : TurnNeedTest(1) {}
+};
+
+TEST_F(TurnNeedAloneOnTheHost, WaitsForEachKernelAreSeen) {
+  EXPECT_TRUE(ends_without_turns(kernel));
+  const std::uint64_t before = in_turns_so_far();
+  for (unsigned i = 0; i < 2 * turns::WorkNeed::kLinks; ++i) launch_and_wait(kernel);
+  EXPECT_GT(in_turns_so_far(), before);
+  expect_each_item_ran(launches_);
+}
+
+TEST_F(TurnNeedTest, WithoutALocalSizeLaunchesAreMeasured) {
+  EXPECT_TRUE(kit::eventually([&] {
+    const std::uint64_t before = in_turns_so_far();
+    for (int i = 0; i < 4; ++i) {
+      const std::size_t items = kItems;
+      EXPECT_EQ(cl.clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &items, nullptr, 0, nullptr, nullptr),
+                CL_SUCCESS);
+    }
+    EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
+    launches_ += 4;
+    return in_turns_so_far() == before;
+  }));
   expect_each_item_ran(launches_);
 }
 

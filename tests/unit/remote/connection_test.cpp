@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -27,6 +28,7 @@
 #include "remote/protocol/limits.h"
 #include "remote/transport/endpoint.h"
 #include "remote/transport/frames.h"
+#include "tests/kit/eventually.h"
 #include "tests/kit/temporary_folder.h"
 
 namespace cleave::remote::client {
@@ -435,6 +437,37 @@ TEST(Connection, CancelledThreadLeavesNoPartOfAMessage) {
   EXPECT_EQ(post_flush(server.client()), CL_SUCCESS);
   server.client().flush();
   EXPECT_EQ(server.written_offsets(), numbers_up_to(2));
+}
+
+// It may be the one that reads, also for others.
+TEST(Connection, CancelledThreadWaitsToTheEnd) {
+  ScriptedServer server;
+  std::atomic<bool> over{false};
+  struct Waiter {
+    Connection& client;
+    std::atomic<bool>& over;
+    std::atomic<bool> waits{false};
+  } waiter{server.client(), over};
+  const auto run = [](void* given) -> void* {
+    auto& self = *static_cast<Waiter*>(given);
+    self.waits = true;
+    self.client.wait([&self] { return self.over.load(); });
+    pthread_testcancel();
+    return nullptr;
+  };
+  pthread_t thread{};
+  ASSERT_EQ(pthread_create(&thread, nullptr, run, &waiter), 0);
+  ASSERT_TRUE(kit::eventually([&] { return waiter.waits.load(); }));
+  pthread_cancel(thread);
+  over = true;
+  ASSERT_TRUE(server.say_gone(1));  // something to be read
+  void* result = nullptr;
+  ASSERT_EQ(pthread_join(thread, &result), 0);
+  EXPECT_EQ(result, PTHREAD_CANCELED);
+  bool done = false;
+  std::thread next([&] { server.client().wait([&done] { return std::exchange(done, true); }); });
+  ASSERT_TRUE(server.say_gone(2));
+  next.join();
 }
 
 // At the end of the process, after which nothing else sends.

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "remote/client/link/shared_area.h"
 #include "remote/server/memory/shared_memory.h"
@@ -108,6 +109,23 @@ TEST_F(MapRegionsTest, AreGivenBackWhenTheyHaveNotBeenUsed) {
   regions_->give_back();
   EXPECT_EQ(backed(), 2 * kMiB);
   EXPECT_EQ(take(3 * kMiB)->offset(), kBefore + 2 * kMiB);
+}
+
+TEST_F(MapRegionsTest, AForkedChildWritesToItsOwn) {
+  const auto region = take(kMiB);
+  ASSERT_TRUE(regions_->back(*region));
+  region->data()[5] = std::byte{1};
+  const pid_t child = fork();
+  if (child == 0) {
+    regions_->close_in_child();
+    const bool same = region->data()[5] == std::byte{1};
+    region->data()[5] = std::byte{2};
+    _exit(same ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "it sees what was there";
+  EXPECT_EQ(region->data()[5], std::byte{1});
 }
 
 TEST_F(MapRegionsTest, OutliveTheirConnection) {

@@ -175,6 +175,22 @@ TEST_F(PinnedMemoryTest, NoMoreThanTheLimitIsPinned) {
   EXPECT_NE(pinned.pin_place(queue_of(64), second, 8192), nullptr);
 }
 
+TEST_F(PinnedMemoryTest, WhatIsForgottenCountsWhileCommandsUseIt) {
+  const auto area = client::SharedArea::make(client::SharedArea::kSize, 2 * PinnedMemory::kMaxPinned);
+  const auto shared = SharedMemory::map(dup(area->descriptor()));
+  PinnedMemory pinned(table_, shared.get());
+  const auto queue = pinned.pin_for(queue_of(64));
+  ASSERT_TRUE(pinned.keep(kKeptSharedMemory, PinnedMemory::kMaxPinned));
+  auto used = pinned.pin_place(queue_of(64), kKeptSharedMemory, 4096);
+  ASSERT_NE(used, nullptr);
+  ASSERT_TRUE(pinned.forget(kKeptSharedMemory, PinnedMemory::kMaxPinned));
+  const std::uint64_t second = kKeptSharedMemory + PinnedMemory::kMaxPinned;
+  ASSERT_TRUE(pinned.keep(second, 4096));
+  EXPECT_EQ(pinned.pin_place(queue_of(64), second, 4096), nullptr);
+  used.reset();
+  EXPECT_NE(pinned.pin_place(queue_of(64), second, 4096), nullptr);
+}
+
 TEST_F(PinnedMemoryTest, NothingIsPinnedOnOtherDriversAndProcessors) {
   driver.platform = "Portable Computing Language";
   EXPECT_EQ(pinned_.pin_for(queue_of(64)), nullptr);

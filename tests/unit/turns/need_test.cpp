@@ -40,6 +40,22 @@ TEST_F(NeedTest, AWaitingProgramsNeedLapsesUnlessItIsRenewed) {
   EXPECT_TRUE(renew(state, 1, Need::waits, kNow + 2 * kLasts));
 }
 
+// The others look when it lapses, perhaps before they can read that it has been renewed.
+TEST_F(NeedTest, RenewedAtTheLastMomentTheOthersAreTold) {
+  renew(state, 1, Need::waits, kNow);
+  EXPECT_TRUE(renew(state, 1, Need::waits, kNow + duration_of(Need::waits) - 5'000));
+}
+
+TEST(UnknownNeed, CountsForAWhileAndThenAfterATimeWithout) {
+  UnknownNeed need;
+  Ns now = kNow;
+  EXPECT_TRUE(need.counts(now));
+  EXPECT_TRUE(need.counts(now += UnknownNeed::kLongest));
+  for (int i = 0; i < 100; ++i)
+    EXPECT_FALSE(need.counts(now += UnknownNeed::kForgotten - 1)) << "nothing of it is learnt";
+  EXPECT_TRUE(need.counts(now += UnknownNeed::kForgotten));
+}
+
 TEST_F(NeedTest, AShortNeedDoesNotEndALongOne) {
   renew(state, 1, Need::waits, kNow);
   renew(state, 1, Need::unknown, kNow);

@@ -95,6 +95,22 @@ TEST_F(TurnsNeedTest, ACapThatAppearsIsANeed) {
   EXPECT_TRUE(eventually_contended(a));
 }
 
+TEST_F(TurnsNeedTest, ThePartOfAWeightIsNoNeed) {
+  Member a(options);
+  Member b(options);
+  b.turns.set_weight(kDefaultWeight, 4);
+  a.turns.need(Need::unknown);  // after what b would have said
+  EXPECT_TRUE(eventually_free(b));
+  EXPECT_TRUE(eventually_free(a));
+}
+
+TEST_F(TurnsNeedTest, WhoShowsANeedKnowsAtOnce) {
+  Member a(options);
+  Member b(options);
+  EXPECT_TRUE(b.turns.need(Need::waits));
+  EXPECT_FALSE(Member(options_in(folder.path() + "/other")).turns.need(Need::waits)) << "alone there";
+}
+
 TEST_F(TurnsNeedTest, WhoIsAloneHasNobodyToTell) {
   Member a(options);
   a.turns.need(Need::waits);
