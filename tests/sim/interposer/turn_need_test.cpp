@@ -138,6 +138,22 @@ TEST_F(TurnNeedTest, LongLaunchesTakeTurnsOnceSomebodyElseMakesSome) {
   expect_each_item_ran(launches_);
 }
 
+// What was enqueued before turns began has to end first.
+TEST_F(TurnNeedTest, ABacklogIsNoStall) {
+  make_long();
+  EXPECT_TRUE(ends_without_turns(kernel));
+  for (int i = 0; i < 200; ++i, ++launches_) ASSERT_EQ(launch(kernel), CL_SUCCESS);  // 1.6 s
+  other.set_weight(300);
+  ASSERT_TRUE(kit::eventually(
+      [&] { return interpose::interposer().turns.of(device)->is_needed(turns::Need::none, {}); }));
+  for (int i = 0; i < 8; ++i, ++launches_) ASSERT_EQ(launch(kernel), CL_SUCCESS);
+  const auto figures = interpose::interposer().turns.report().devices.at(0);
+  EXPECT_EQ(figures.state, "joined");
+  EXPECT_GT(figures.launches, 0U);
+  EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
+  expect_each_item_ran(launches_);
+}
+
 TEST_F(TurnNeedTest, ShortLaunchesDoNotCountAsLong) {
   EXPECT_TRUE(ends_without_turns(kernel));
   other.need(turns::Need::long_launches);
