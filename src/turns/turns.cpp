@@ -1,6 +1,7 @@
 #include "turns/turns.h"
 
 #include <algorithm>
+#include <chrono>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -14,6 +15,8 @@ namespace cleave::turns {
 namespace {
 
 constexpr Ns kSecond = 1'000'000'000;
+// How many milliseconds a process that exits waits for another thread's step.
+constexpr int kTriesAtExit = 100;
 // A sign of life as often as that is enough.
 constexpr Ns kPulse = 1'000'000;
 // No more than so much is credited late: a turn that a cap ends too early costs more than a step.
@@ -157,9 +160,15 @@ void Turns::leave() noexcept {
 
 void Turns::leave_at_exit() noexcept {
   leaving_ = true;
-  if (!mutex_.try_lock()) return;
-  const base::MutexLock lock(mutex_, std::adopt_lock);
-  leave_file();
+  // Another thread's step is short, but the thread may have to wait for a processor; this thread's own, under a signal handler,
+  // does not end.
+  for (int i = 0; i <= kTriesAtExit; ++i) {
+    if (mutex_.try_lock()) {
+      const base::MutexLock lock(mutex_, std::adopt_lock);
+      return leave_file();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 void Turns::leave_file() {
@@ -318,6 +327,10 @@ bool Turns::begin() noexcept try {
 
 bool Turns::should_yield() noexcept {
   const base::MutexLock lock(mutex_);
+  if (leaving_) {
+    leave_file();
+    return false;
+  }
   State state;
   if (!file_ || !file_->read(state)) return false;
   const Ns now = monotonic_now();

@@ -47,6 +47,22 @@ TEST_F(TurnsTest, WhoIsAloneIsNotContended) {
   EXPECT_TRUE(kit::eventually([&] { return !a.turns.contended(); }));
 }
 
+TEST_F(TurnsTest, ExitingProcessLeavesAlthoughAnotherThreadIsInAStep) {
+  Member b(options);
+  for (int i = 0; i < 50; ++i) {
+    Member a(options);
+    std::atomic<bool> runs{false};
+    std::atomic<bool> ended{false};
+    std::jthread other([&] {
+      for (; !ended; runs = true) static_cast<void>(a.turns.should_yield());
+    });
+    EXPECT_TRUE(kit::eventually([&] { return runs.load(); }));
+    a.turns.leave_at_exit();
+    EXPECT_TRUE(kit::eventually([&] { return b.turns.snapshot().size() == 1; }));
+    ended = true;
+  }
+}
+
 TEST_F(TurnsTest, DevicesHaveFilesOfTheirOwn) {
   Member a(options);
   Options others = options;
