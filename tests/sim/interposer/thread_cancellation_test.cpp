@@ -1,7 +1,9 @@
 // Threads that are cancelled inside the driver, as many are in whatever it waits for or reads there. Natively
 // they are unwound from that place; with Cleave they must go, too, and never end the process.
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <pthread.h>
 #include <sstream>
 #include <string>
@@ -147,6 +149,12 @@ TEST(ConfiguredThreadCancellation, WaitsOfAProcessThatHoldsTheDevice) {
     cancels = false;
   }
   fixture.expect_each_item_ran(6);
+  // Until the thread that looks after what is on the device has done so.
+  EXPECT_TRUE(kit::eventually([&] {
+    fixture.driver.clock().sleep_for(std::chrono::seconds(1));
+    const auto all = other.snapshot();
+    return std::none_of(all.begin(), all.end(), [](const auto& each) { return each.holds; });
+  }));
 }
 
 // What is booked is written to a file, also where the driver destroys an object on the program's thread.
