@@ -29,8 +29,8 @@ std::shared_ptr<MapRegions> MapRegions::map(int descriptor, std::uint64_t begin,
 
 // A page that the parent changes later is still the parent's, if the child has not written to it.
 void MapRegions::close_in_child() const {
-  ::mmap(data_, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, descriptor_,
-         static_cast<off_t>(begin_));
+  static_cast<void>(::mmap(data_, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
+                           descriptor_, static_cast<off_t>(begin_)));
 }
 
 MapRegions::~MapRegions() { ::munmap(data_, size_); }
