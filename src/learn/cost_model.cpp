@@ -259,10 +259,8 @@ Choice CostModel::choose(const Curve& curve, double budget, std::size_t limit, S
   const Estimate* const above = i < curve.count ? &curve.points[i] : nullptr;
   const double aim = kAim * budget;
   const auto a = static_cast<double>(below.slices);
-  double safe = a;
-  if (above == nullptr) {
-    safe = most_above(below, budget, search);
-  } else {
+  double safe = most_above(below, budget, search);
+  if (above != nullptr) {
     const auto b = static_cast<double>(above->slices);
     const double low = std::min(below.upper_bound(), aim);
     safe = a + (b - a) * (aim - low) / (above->upper_bound() - low);
