@@ -27,6 +27,7 @@ constexpr Ns kLongestAllowance = 1'000'000'000;
 // After so many commands that did not end in time, none of them much later than the one before, the program is not held back any
 // more. Where a machine is too busy now and then, it is.
 constexpr unsigned kMaxStalls = 3;
+constexpr unsigned kMaxBacklogStalls = 32;  // in a row, while a backlog may be the cause
 constexpr Ns kStallsForgotten = 60'000'000'000;
 
 // How long before its expected end a command is first looked at: as a rule, and where nothing else is on the device.
@@ -191,7 +192,8 @@ launch::WaitResult DeviceTurn::wait_for_oldest(Ns early, const std::atomic<int>*
     forget_all();
     log_.count_stall();
     const Ns at = now();
-    if (has_backlog_) return how;  // whose end it has waited for
+    // It has waited for the backlog's end, perhaps: a command that never ends must not be waited for again and again.
+    if (has_backlog_ && ++backlog_stalls_ <= kMaxBacklogStalls) return how;
     if (at - std::exchange(stalled_at_, at) > kStallsForgotten) stalls_ = 0;
     if (++stalls_ >= kMaxStalls) gave_up_ = true;
   }
@@ -201,6 +203,7 @@ launch::WaitResult DeviceTurn::wait_for_oldest(Ns early, const std::atomic<int>*
 void DeviceTurn::oldest_ended() {
   const InFlight& oldest = flight_.front();
   const Ns at = now();
+  backlog_stalls_ = 0;
   const Ns took = at - (oldest.since != 0 ? oldest.since : std::max(oldest.enqueued, last_end_));
   if (!std::exchange(has_backlog_, false)) observe(oldest.key, took - oldest.before);
   last_end_ = at;

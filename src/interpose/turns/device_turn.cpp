@@ -99,6 +99,7 @@ void DeviceTurn::reset_in_child() noexcept {
   work_need_ = {};
   unknown_need_ = {};
   has_backlog_ = false;
+  backlog_stalls_ = 0;
   waited_at_ = 0;
   problem_.clear();
   outsiders_.reset_in_child();

@@ -243,6 +243,7 @@ class DeviceTurn {
   turns::WorkNeed work_need_ CLEAVE_GUARDED_BY(mutex_);
   // What was enqueued without turns may be on the device still, before the first command of a turn.
   bool has_backlog_ CLEAVE_GUARDED_BY(mutex_) = false;
+  unsigned backlog_stalls_ CLEAVE_GUARDED_BY(mutex_) = 0;
   turns::UnknownNeed unknown_need_ CLEAVE_GUARDED_BY(mutex_);
   turns::Ns launched_at_ CLEAVE_GUARDED_BY(mutex_) = 0;
   turns::Ns unmeasured_ CLEAVE_GUARDED_BY(mutex_) = 0;  // for how long launches have been made without turns
