@@ -12,6 +12,13 @@ std::size_t slices_at(unsigned restraint, std::size_t most) {
   return std::min(std::size_t{2} << (restraint - kFirstSlicing), most);
 }
 
+namespace {
+
+// The least change of a pressure that is sure to be sent, as a share of it (monitor/pressure.h).
+double resolution(double pressure) { return std::max(0.05, 0.005 / pressure); }
+
+}  // namespace
+
 RestraintControl::RestraintControl(double target, std::uint64_t seed)
     : target_(target), spread_(1 + static_cast<double>(seed % 1024) / 2048) {
   pauses_.fill(kFirstPause);
@@ -63,7 +70,7 @@ void RestraintControl::hold(base::Nanoseconds now) {
     return;
   }
   known_ = awaited_ = false;
-  bottom_ = {};  // of a load that may be another by then
+  forget_bottom();
 }
 
 void RestraintControl::raise(double pressure, base::Nanoseconds now) {
@@ -78,12 +85,14 @@ void RestraintControl::raise(double pressure, base::Nanoseconds now) {
     next_ = *used_ + kSettle;
     return;
   }
-  if (level_ == kMaxRestraint) return give_up_in_vain(pressure, now);
+  if (compared_) return judge_without_slices(pressure, now);
+  if (is_in_vain(pressure, now)) return give_up(now);
+  if (level_ == kMaxRestraint) return doubt_the_top(pressure, now);
   if (is_resting(pressure, now)) {
     next_ = rest_end_;
     return;
   }
-  if (raised_ && bottom_.level == 0) bottom_ = {level_, pressure, now};
+  if (!std::exchange(new_load_, false) && bottom_.level == 0) bottom_ = {level_, pressure, now};
   const auto doublings = static_cast<unsigned>(std::clamp(std::log2(pressure / target_), 0.0, 10.0));
   step_up(std::min(1 + doublings, kMaxStep), now);
 }
@@ -94,15 +103,45 @@ void RestraintControl::step_up(unsigned levels, base::Nanoseconds now) {
   next_ = now + kSettle;
 }
 
-// If nothing has been gained since the bottom of this climb: back to it.
-void RestraintControl::give_up_in_vain(double pressure, base::Nanoseconds now) {
-  if (bottom_.level == 0 || now - bottom_.at > kFresh) return;
-  if (pressure <= bottom_.pressure * (1 - kGain * (kMaxRestraint - bottom_.level))) return;
-  level_ = bottom_.level;
-  rest_pressure_ = bottom_.pressure;
+// Whether the levels above the bottom of this climb have gained nothing, as far as that shows by now. The first climb is not
+// continued for what it could only gain higher up; the next ones are.
+bool RestraintControl::is_in_vain(double pressure, base::Nanoseconds now) const {
+  if (bottom_.level == 0 || level_ <= bottom_.level || now - bottom_.at > kFresh) return false;
+  const double expected = kGain * (level_ - bottom_.level);
+  if (pressure <= bottom_.pressure * (1 - expected)) return false;
+  if (level_ == kMaxRestraint) return true;
+  const bool same_load = pressure <= kOtherLoad * bottom_.pressure;
+  return same_load && rest_pressure_ <= 0 && expected >= resolution(bottom_.pressure);
+}
+
+// A climb whose bottom is not known may have come to the top in vain, too.
+void RestraintControl::doubt_the_top(double pressure, base::Nanoseconds now) {
+  if (bottom_.level != 0) return;
+  bottom_ = {level_, pressure, now};
+  give_up(now);
+}
+
+// Back to the bottom of this climb; first to sleeping waits alone, if they may do as well as its slices.
+void RestraintControl::give_up(base::Nanoseconds now) {
+  if (bottom_.level < kFirstSlicing) return rest_at(bottom_.level, bottom_.pressure, now);
+  level_ = kFirstSlicing - 1;
+  compared_ = true;
+  next_ = now + kSettle;
+}
+
+void RestraintControl::judge_without_slices(double pressure, base::Nanoseconds now) {
+  const bool worse = pressure > bottom_.pressure * (1 + kGain) || now - bottom_.at > kFresh;
+  if (worse) return rest_at(bottom_.level, bottom_.pressure, now);
+  rest_at(level_, pressure, now);
+}
+
+void RestraintControl::rest_at(unsigned level, double pressure, base::Nanoseconds now) {
+  level_ = level;
+  rest_pressure_ = pressure;
   rest_end_ = next_ = now + std::chrono::duration_cast<base::Nanoseconds>(rest_ * spread_);
   rest_ = std::min(2 * rest_, kMaxPause);
   bottom_ = {};
+  compared_ = false;
 }
 
 // Whether the pressure is still what raising did nothing about. If it is another, the rests begin anew.
@@ -114,9 +153,16 @@ bool RestraintControl::is_resting(double pressure, base::Nanoseconds now) {
 }
 
 void RestraintControl::forget_climb() {
-  bottom_ = {};
+  forget_bottom();
   rest_pressure_ = 0;
   rest_ = kFirstRest;
+}
+
+// It was that of a load that may be another by now.
+void RestraintControl::forget_bottom() {
+  bottom_ = {};
+  compared_ = false;
+  new_load_ = true;
 }
 
 // A probe that has not failed within its probation has succeeded.

@@ -14,8 +14,11 @@
 //             the level it came from, at once.
 //     lower   by 1, as a probe, if p < kRelease × T for the whole pause of the level below.
 //     hold    otherwise.
-//     rest    if p > T at kMaxRestraint, and is not lower by kGain for each level than at the first level of this climb: back to that
-//             one, for a rest. The next raise comes after it, or when p exceeds kOtherLoad × what it was at that level.
+//     rest    if p > T and a climb has been in vain: p is not lower by kGain for each level than at the first level of this climb.
+//             That is judged at kMaxRestraint, and in the first climb as soon as such a difference would show in what is sent.
+//             If the climb began with slices, level 1 is tried first for kSettle; where p is then not higher by kGain, the rest is
+//             there, else at the climb's first level. The next raise comes after the rest, or when p exceeds kOtherLoad × what
+//             it was at its level.
 //
 // A probe fails if p exceeds T within kProbation of its use; then the pause of its level doubles, up to kMaxPause. It is
 // kFirstPause again when a probe of the level succeeds, or when p has fallen to less than half of what it was before the probe:
@@ -35,10 +38,11 @@
 //   - If one does, it then goes down to the first level whose pressure is kRelease × T or more and stays there; or to the lowest level that
 //     meets the target, and now and then tries the one below, where the pressure exceeds T. So it moves within a band of one
 //     level.
-//   - If no level meets it, and raising gains nothing, it rests at the first level of its climb (kMaxStep at most if it began
-//     without restraint) and climbs to kMaxRestraint and back after each rest: in the end for kMaxRestraint × (kSettle + a
-//     launch) in kMaxPause, and for less where p is far above T. The two pressures are compared within kFresh, for which the
-//     load is taken to be the same; where launches take so long that a climb takes longer, it stays at kMaxRestraint.
+//   - If no level meets it, and raising gains nothing, it rests at level 1, or at the first level of its climb (kMaxStep at most
+//     if it began without restraint) where that one's slices gain something. It climbs to kMaxRestraint and back after each rest:
+//     in the end for kMaxRestraint × (kSettle + a launch) in kMaxPause, and for less where p is far above T. The two pressures are
+//     compared within kFresh, for which the load is taken to be the same; where launches take so long that a climb takes longer,
+//     it stays at kMaxRestraint.
 //   - Of the probes there are at most log2(kMaxPause / kFirstPause) + 1 at shorter intervals. From then on the pressure
 //     exceeds the target for less than kProbation and a launch in kMaxPause: 3 % of the time where launches are short. It is
 //     less than kSettle where it does so by more than is sent.
@@ -112,9 +116,14 @@ class RestraintControl {
   void step_up(unsigned levels, base::Nanoseconds now);
   void lower(double pressure, base::Nanoseconds now);
   void judge_probe(base::Nanoseconds now);
-  void give_up_in_vain(double pressure, base::Nanoseconds now);
+  [[nodiscard]] bool is_in_vain(double pressure, base::Nanoseconds now) const;
+  void doubt_the_top(double pressure, base::Nanoseconds now);
+  void give_up(base::Nanoseconds now);
+  void judge_without_slices(double pressure, base::Nanoseconds now);
+  void rest_at(unsigned level, double pressure, base::Nanoseconds now);
   [[nodiscard]] bool is_resting(double pressure, base::Nanoseconds now);
   void forget_climb();
+  void forget_bottom();
   [[nodiscard]] base::Nanoseconds pause_of(unsigned level) const;
 
   const double target_;
@@ -129,13 +138,16 @@ class RestraintControl {
   std::optional<base::Nanoseconds> low_since_;  // since when p < kRelease × T at this level
   double before_probe_ = 0;                     // the pressure before the last probe
   std::array<base::Nanoseconds, kMaxRestraint> pauses_;  // before each level is entered from above
-  // Where this climb was first raised from a level in force: its level (0: nowhere), the pressure then, and when that was.
+  bool new_load_ = true;                                 // so that the pressure may not have settled yet
+  // Where this climb was first raised from a level in force, with a pressure that had settled: its level (0: nowhere), the pressure
+  // then, and when that was.
   struct Bottom {
     unsigned level = 0;
     double pressure = 0;
     base::Nanoseconds at{0};
   };
   Bottom bottom_;
+  bool compared_ = false;     // the level is 1 only to see whether the slices of the bottom gain anything
   double rest_pressure_ = 0;  // of the level to which a climb in vain went back; 0: there was none
   base::Nanoseconds rest_end_{0};
   base::Nanoseconds rest_ = kFirstRest;  // the next

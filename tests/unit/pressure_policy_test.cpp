@@ -310,10 +310,10 @@ TEST(PressurePolicy, FirstRunCostsLittleWhereNothingHelpsTheNeighbours) {
   };
   for (const double pressure : {0.1, 0.5, 0.9}) {
     FirstRun short_run(loss, 41ms, pressure, 400ms, pressure);
-    EXPECT_LE(short_run.lose(120), 0.01) << pressure;
+    EXPECT_LE(short_run.lose(120), 0.008) << pressure;
     FirstRun long_run(loss, 41ms, pressure, 400ms, pressure);
-    EXPECT_LE(long_run.lose(480), 0.013) << pressure;
-    EXPECT_LE(long_run.lose(20'000), 0.008) << pressure;
+    EXPECT_LE(long_run.lose(480), 0.004) << pressure;
+    EXPECT_LE(long_run.lose(20'000), 0.0015) << pressure;
   }
 }
 

@@ -1,5 +1,6 @@
 // The restraint where no level meets the target.
 
+#include <cmath>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -33,7 +34,7 @@ TEST(RestraintRest, RaisesInVainAreTakenBack) {
       std::mt19937 random(7);
       std::normal_distribution<double> normal(0, noise);
       Host host([&](unsigned, Nanoseconds) { return pressure * (1 + normal(random)); });
-      host.run(22s);
+      host.run(90s);
       EXPECT_TRUE(share_at(host, 0s, kMaxRestraint) > 0 || pressure < 0.05) << "it was tried";
       host.run(20min);
       const Nanoseconds from = host.now();
@@ -42,6 +43,29 @@ TEST(RestraintRest, RaisesInVainAreTakenBack) {
       EXPECT_LT(share_at(host, from, 4), 0.15) << pressure << ' ' << noise;
       EXPECT_GE(host.since(from).lowest, 1U) << "sleeping waits cost nothing";
     }
+  }
+}
+
+// What a climb costs the job is paid when it is clear that it gains nothing, not when the top has been reached.
+TEST(RestraintRest, FirstClimbIsGivenUpAtItsFirstRaiseInVain) {
+  for (const double pressure : {0.15, 0.5, 1.0}) {
+    Host host([&](unsigned, Nanoseconds) { return pressure; });
+    host.run(30s);
+    EXPECT_EQ(host.restraint(), 1U) << "sleeping waits do as well as slices";
+    EXPECT_LT(share_at(host, 0s, kFirstSlicing), 10.0 / 30) << pressure;
+    EXPECT_LT(host.since(0s).highest, kMaxRestraint) << pressure;
+  }
+}
+
+// As above, but the job disturbs its neighbours, and the first slices are all that can be done about that.
+TEST(RestraintRest, SlicesThatGainSomethingAreKept) {
+  for (const double without : {0.56, 0.7, 1.0}) {
+    Host host([&](unsigned restraint, Nanoseconds) { return restraint < kFirstSlicing ? without : 0.5; });
+    host.run(5min);
+    const Nanoseconds from = host.now();
+    host.run(1h);
+    EXPECT_GT(share_at(host, from, kFirstSlicing), 0.97) << without;
+    EXPECT_LT(share_at(host, from, 4), 0.15) << without;
   }
 }
 
@@ -54,10 +78,12 @@ TEST(RestraintRest, LoadThatChangesDuringAClimbDoesNotRaiseTheRest) {
     ASSERT_EQ(host.restraint(), restraint);
   };
   host.run(1s);
-  for (const unsigned restraint : {kMaxRestraint, 3U, 6U}) ASSERT_NO_FATAL_FAILURE(run_until(restraint));
+  for (const unsigned restraint : {6U, 1U, 4U}) ASSERT_NO_FATAL_FAILURE(run_until(restraint));
   pressure = 0.9;
   host.run(30min);
-  EXPECT_LE(host.restraint(), 3U);
+  const Nanoseconds from = host.now();
+  host.run(1h);
+  EXPECT_LT(share_at(host, from, 4), 0.05);
 }
 
 TEST(RestraintRest, WhatARaiseGainsIsKept) {
@@ -74,9 +100,15 @@ TEST(RestraintRest, EndsWhereTheLoadIsAnother) {
   Host host([](unsigned, Nanoseconds) { return 0.5; });
   host.run(30min);
   ASSERT_LE(host.restraint(), 3U);
-  host.set([](unsigned restraint, Nanoseconds) { return restraint < 5 ? 0.9 : 0.01; });
+  host.set([](unsigned restraint, Nanoseconds) { return restraint < 4 ? 0.9 : 0.01; });
   host.run(10s);
-  EXPECT_GE(host.restraint(), 5U);
+  EXPECT_GE(host.restraint(), 4U);
+  host.set([](unsigned, Nanoseconds) { return 0.5; });
+  host.run(30min);
+  ASSERT_LE(host.restraint(), 4U);
+  host.set([](unsigned restraint, Nanoseconds) { return 0.99 * std::pow(0.9, restraint); });
+  host.run(15s);
+  EXPECT_EQ(host.restraint(), kMaxRestraint) << "each level helps a little";
 }
 
 // The same pressure where raising begins to help: found by the next climb.
