@@ -1,7 +1,6 @@
 // Threads that are cancelled inside the driver, as many are in whatever it waits for or reads there. Natively
 // they are unwound from that place; with Cleave they must go, too, and never end the process.
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <pthread.h>
@@ -12,6 +11,7 @@
 #include "interpose/drivers/device_queries.h"
 #include "tests/kit/temporary_folder.h"
 #include "tests/sim/interposer/interposer_fixture.h"
+#include "tests/sim/interposer/turns_setup.h"
 #include "turns/turns.h"
 
 namespace cleave {
@@ -150,11 +150,7 @@ TEST(ConfiguredThreadCancellation, WaitsOfAProcessThatHoldsTheDevice) {
   }
   fixture.expect_each_item_ran(6);
   // Until the thread that looks after what is on the device has done so.
-  EXPECT_TRUE(kit::eventually([&] {
-    fixture.driver.clock().sleep_for(std::chrono::seconds(1));
-    const auto all = other.snapshot();
-    return std::none_of(all.begin(), all.end(), [](const auto& each) { return each.holds; });
-  }));
+  EXPECT_TRUE(is_given_back(fixture.driver, other));
 }
 
 // What is booked is written to a file, also where the driver destroys an object on the program's thread.

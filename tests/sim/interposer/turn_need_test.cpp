@@ -1,6 +1,5 @@
 // Launches while another process shares the device and nobody may need turns.
 
-#include <algorithm>
 #include <chrono>
 
 #include "tests/kit/eventually.h"
@@ -26,13 +25,7 @@ class TurnNeedTest : public testing::Test, public TurnsFolder, public Interposer
   }
 
   // Until nothing of this process is left on the device, nor any event of it.
-  void TearDown() override {
-    EXPECT_TRUE(kit::eventually([&] {
-      driver.clock().sleep_for(1s);
-      const auto all = other.snapshot();
-      return std::none_of(all.begin(), all.end(), [](const auto& each) { return each.holds; });
-    }));
-  }
+  void TearDown() override { EXPECT_TRUE(is_given_back(driver, other)); }
 
   // 4 ms and more of work, which can be cut.
   void make_long() {

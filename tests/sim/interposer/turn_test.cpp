@@ -1,88 +1,18 @@
 // Launches while another process shares the device.
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include "tests/kit/eventually.h"
 #include "tests/kit/temporary_folder.h"
-#include "tests/sim/interposer/turns_setup.h"
+#include "tests/sim/interposer/turn_fixture.h"
 
 namespace cleave {
 namespace {
 
 using namespace std::chrono_literals;
-
-class TurnTest : public testing::Test, public TurnsFolder, public InterposerFixture {
- protected:
-  explicit TurnTest(base::TurnMode mode = base::TurnMode::on, sim::Options options = {})
-      : InterposerFixture(in_turns(folder.path(), mode), std::move(options)),
-        other(forks, beside(folder.path(), driver)) {
-    // Long, so that it is worth being cut.
-    driver.cost("add", [](const sim::Launch& launch) {
-      return base::Nanoseconds(1'000) * static_cast<int>(launch.global[0]);
-    });
-  }
-
-  void share() {
-    std::string problem;
-    ASSERT_TRUE(other.enter(problem)) << problem;
-  }
-
-  void expect_somebody_waits() {
-    EXPECT_TRUE(kit::eventually([&] {
-      static_cast<void>(other.should_yield());  // a sign of life, if it holds the device
-      const auto all = other.snapshot();
-      return std::any_of(all.begin(), all.end(), [](const auto& each) { return each.waits; });
-    }));
-  }
-
-  // Lets the grace of this process end, in which it keeps the device; it begins when somebody has noticed that nothing is
-  // left to do.
-  void expect_device_is_given_back() {
-    EXPECT_TRUE(kit::eventually([&] {
-      driver.clock().sleep_for(1s);
-      const auto all = other.snapshot();
-      return std::none_of(all.begin(), all.end(), [](const auto& each) { return each.holds; });
-    }));
-  }
-
-  base::ForkLocks forks;
-  turns::Turns other;
-  const cl_kernel kernel = make_kernel();
-};
-
-TEST(TurnsOnProcessors, BeginWhenACapAppears) {
-  const kit::TemporaryFolder folder;
-  base::Configuration configuration;
-  configuration.settings = in_turns(folder.path(), base::TurnMode::automatic);
-  configuration.file = folder.write("cleave.toml", "[turns]\nweight = 5\n");
-  limits::LiveLimits live(configuration);
-  sim::Driver driver(
-      kit::with(default_driver(), &sim::Options::device_type, cl_device_type{CL_DEVICE_TYPE_CPU}));
-  base::ForkLocks forks;
-  interpose::TurnDevices devices(forks, sim::Driver::table(), driver.clock(), configuration.settings, live,
-                                 nullptr);
-  interpose::QueueRecord queue;
-  queue.device = driver.device();
-  devices.add(queue);
-  devices.follow_limits();
-  EXPECT_EQ(devices.of(queue.device), nullptr) << "the host's scheduler shares its processors out";
-  folder.write("cleave.toml", "[turns]\nweight = 7\n[limits]\ncap = \"50%\"\n");
-  EXPECT_TRUE(kit::eventually([&] {
-    devices.follow_limits();
-    return devices.of(queue.device) != nullptr;
-  }));
-  devices.leave();
-}
-
-observe::TurnFigures turn_figures() {
-  const observe::TurnsSummary report = interpose::interposer().turns.report();
-  return report.devices.empty() ? observe::TurnFigures() : report.devices.front();
-}
 
 std::size_t events_asked_for(const sim::Driver& driver) { return driver.live(sim::Kind::event); }
 
@@ -358,66 +288,6 @@ TEST_F(TurnTest, ThreadsOfOneProcessShareItsTurn) {
   expect_device_is_given_back();
 }
 
-struct HintedTurns : TurnTest {
-  HintedTurns() : TurnTest(base::TurnMode::on, kit::with(sim::Options{}, &sim::Options::queue_hints, true)) {}
-
-  kit::Queue queue_of_priority(cl_queue_properties priority) {
-    return cl.queue(context, device, {interpose::kPriority, priority, 0});
-  }
-  // All participants' but the other's, which is that of a new one.
-  std::vector<std::uint32_t> weights() {
-    std::vector<std::uint32_t> all;
-    for (const auto& each : other.snapshot()) all.push_back(each.weight);
-    const auto others = std::find(all.begin(), all.end(), turns::kDefaultWeight);
-    if (others != all.end()) all.erase(others);
-    return all;
-  }
-};
-
-TEST_F(HintedTurns, LaunchesOfQueuesOfLowPriorityCountWithAQuarterOfTheWeight) {
-  share();
-  const auto low = queue_of_priority(interpose::kLowPriority);
-  for (const cl_queue_properties priority : {1U, 2U}) {
-    const auto whole = queue_of_priority(priority);
-    ASSERT_EQ(launch_on(low, kernel), CL_SUCCESS);
-    await_feeder();
-    EXPECT_EQ(weights(), std::vector<std::uint32_t>{turns::kDefaultWeight / 4});
-    ASSERT_EQ(launch_on(whole, kernel), CL_SUCCESS);
-    await_feeder();
-    EXPECT_EQ(weights(), std::vector<std::uint32_t>{turns::kDefaultWeight});
-    cl.clFinish(low);
-    cl.clFinish(whole);
-  }
-  expect_each_item_ran(4);
-  expect_device_is_given_back();
-}
-
-TEST_F(HintedTurns, LaunchOfWholeWeightRaisesThoseThatWait) {
-  share();
-  const auto low = queue_of_priority(interpose::kLowPriority);
-  const auto kernels = make_kernels(2);
-  // The device is joined before.
-  ASSERT_EQ(launch_on(low, kernels[0]), CL_SUCCESS);
-  cl.clFinish(low);
-  expect_device_is_given_back();
-  ASSERT_TRUE(other.begin());
-  std::jthread first([&] { EXPECT_EQ(launch_on(low, kernels[0]), CL_SUCCESS); });
-  expect_somebody_waits();
-  EXPECT_EQ(weights(), std::vector<std::uint32_t>{turns::kDefaultWeight / 4});
-  std::jthread second([&] { EXPECT_EQ(launch(kernels[1]), CL_SUCCESS); });
-  EXPECT_TRUE(kit::eventually([&] {
-    static_cast<void>(other.should_yield());  // a sign of life
-    return weights() == std::vector<std::uint32_t>{turns::kDefaultWeight};
-  }));
-  other.end();
-  first.join();
-  second.join();
-  cl.clFinish(low);
-  cl.clFinish(queue);
-  expect_each_item_ran(3);
-  expect_device_is_given_back();
-}
-
 TEST_F(TurnTest, WhoHasTheDeviceNeverMissesTheEndOfTheOthers) {
   share();
   std::atomic<bool> done{false};
@@ -437,148 +307,6 @@ TEST_F(TurnTest, WhoHasTheDeviceNeverMissesTheEndOfTheOthers) {
   driver.clock().sleep_for(1s);
   neighbour.join();
   expect_each_item_ran(8);
-}
-
-TEST_F(TurnTest, StatisticsSayWhatWasWaitedForAndDoNotAddItToTheLaunch) {
-  share();
-  std::jthread neighbour;
-  std::atomic<std::size_t> ended{0};
-  driver.kernel("add", [&](sim::Execution& e) {
-    const auto data = e.buffer<cl_int>(0);
-    e.for_each_item([&](const sim::Item& item) { ++data[item.global_id[0]]; });
-    if (++ended != 5) return;
-    neighbour = std::jthread([&] {
-      EXPECT_TRUE(other.begin());
-      driver.clock().sleep_for(10s);
-      other.end();
-    });
-    expect_somebody_waits();
-  });
-  {
-    const kit::Event enqueued_here = launch_event(kernel);  // the feeder makes those without an event
-    EXPECT_EQ(cl.wait({enqueued_here}), CL_SUCCESS);
-  }
-  neighbour.join();
-  EXPECT_GT(statistics().added, 1ms) << "the slices are waited for";
-  EXPECT_LT(statistics().added, 1s);
-  expect_device_is_given_back();
-  const observe::TurnFigures figures = turn_figures();
-  EXPECT_EQ(figures.file, turns::SharedFile::name_for(beside(folder.path(), driver).identity));
-  EXPECT_EQ(figures.state, "joined");
-  EXPECT_EQ(figures.problem, "");
-  EXPECT_EQ(figures.launches, 1U);
-  EXPECT_GE(figures.turns, 2U);
-  EXPECT_GE(figures.waited, 10s);
-  EXPECT_GE(figures.longest_wait, 10s);
-  EXPECT_LE(figures.longest_wait, figures.waited);
-  EXPECT_GE(figures.held, 4ms) << "what the launch takes";
-  EXPECT_EQ(figures.stalls, 0U);
-  driver.clock().sleep_for(10s);
-  EXPECT_EQ(turn_figures().held, figures.held) << "it has been given away";
-}
-
-TEST_F(TurnTest, FedLaunchesCountOnceAndAddNothing) {
-  share();
-  ASSERT_EQ(launch(kernel), CL_SUCCESS);
-  await_feeder();
-  EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
-  EXPECT_EQ(turn_figures().launches, 1U);
-  EXPECT_EQ(statistics().split, 1U);
-  EXPECT_EQ(statistics().added, 0ns);
-  expect_device_is_given_back();
-}
-
-TEST_F(TurnTest, StatisticsSayWhichLaunchesTookNoTurn) {
-  share();
-  ASSERT_EQ(launch(kernel), CL_SUCCESS);
-  const cl_event opens = user_event();
-  ASSERT_EQ(launch(kernel, nullptr, {opens}), CL_SUCCESS);
-  ASSERT_EQ(cl.clSetUserEventStatus(opens, CL_COMPLETE), CL_SUCCESS);
-  const observe::TurnsSummary report = interpose::interposer().turns.report();
-  ASSERT_EQ(report.exempt.size(), 4U);
-  EXPECT_STREQ(report.exempt[0].first, "user_event");
-  EXPECT_EQ(report.exempt[0].second, 1U);
-  EXPECT_EQ(report.exempt[1].second + report.exempt[2].second, 0U);
-  EXPECT_EQ(report.devices.at(0).launches, 1U);
-  EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
-  expect_device_is_given_back();
-}
-
-TEST(ConfiguredTurns, StatisticsSayWhyThereAreNone) {
-  InterposerFixture fixture(in_turns("/proc/self/nothing"));
-  EXPECT_EQ(turn_figures().state, "not joined");
-  EXPECT_EQ(fixture.launch(fixture.make_kernel()), CL_SUCCESS);
-  EXPECT_EQ(turn_figures().state, "impossible");
-  EXPECT_NE(turn_figures().problem, "");
-  EXPECT_EQ(turn_figures().launches, 0U);
-}
-
-class TurnsOff : public TurnTest {
- protected:
-  TurnsOff() : TurnTest(base::TurnMode::off) {}
-};
-
-TEST_F(TurnsOff, NobodyIsWaitedFor) {
-  share();
-  ASSERT_TRUE(other.begin());
-  EXPECT_EQ(launch(kernel), CL_SUCCESS);
-  EXPECT_EQ(other.snapshot().size(), 1U);
-  expect_each_item_ran(1);
-  other.end();
-}
-
-TEST(ConfiguredTurns, ProcessorsTakeTurnsOnlyIfTheUserSaysSo) {
-  for (const base::TurnMode mode : {base::TurnMode::automatic, base::TurnMode::on}) {
-    const kit::TemporaryFolder folder;
-    sim::Options processor = default_driver();
-    processor.device_type = CL_DEVICE_TYPE_CPU;
-    InterposerFixture fixture(in_turns(folder.path(), mode), processor);
-    base::ForkLocks forks;
-    turns::Turns other(forks, beside(folder.path(), fixture.driver));
-    std::string problem;
-    ASSERT_TRUE(other.enter(problem)) << problem;
-    EXPECT_EQ(fixture.launch(fixture.make_kernel()), CL_SUCCESS);
-    EXPECT_EQ(other.snapshot().size(), mode == base::TurnMode::on ? 2U : 1U);
-    fixture.expect_each_item_ran(1);
-  }
-}
-
-// With a cap, alone.
-base::Settings capped_in(const std::string& folder, base::Cap cap) {
-  base::Settings settings = in_turns(folder, base::TurnMode::automatic);
-  settings.limits.cap = cap;
-  return settings;
-}
-
-// A processor, on which there are no turns otherwise.
-sim::Options processor() {
-  return kit::with(default_driver(), &sim::Options::device_type, cl_device_type{CL_DEVICE_TYPE_CPU});
-}
-
-struct ConfiguredCapTest : testing::Test {
-  kit::TemporaryFolder folder;
-};
-
-TEST_F(ConfiguredCapTest, AloneWithACapLaunchesAreMadeInTurns) {
-  InterposerFixture f(capped_in(folder.path(), {500, false}), processor());
-  const cl_kernel kernel = f.make_kernel();
-  for (int i = 0; i < 4; ++i) {
-    EXPECT_EQ(f.launch(kernel), CL_SUCCESS);
-    EXPECT_EQ(f.cl.clFinish(f.queue), CL_SUCCESS);
-  }
-  const observe::TurnFigures figures = turn_figures();
-  EXPECT_EQ(figures.launches, 4U);
-  EXPECT_EQ(figures.state, "joined");
-  f.expect_each_item_ran(4);
-}
-
-TEST_F(ConfiguredCapTest, AloneWithACapThatBorrowsNothingIsHeldBack) {
-  InterposerFixture f(capped_in(folder.path(), {500, true}), processor());
-  const cl_kernel kernel = f.make_kernel();
-  EXPECT_EQ(f.launch(kernel), CL_SUCCESS);
-  EXPECT_EQ(f.launch(kernel), CL_SUCCESS);
-  EXPECT_EQ(turn_figures().launches, 0U);
-  f.expect_each_item_ran(2);
 }
 
 }  // namespace

@@ -1,9 +1,12 @@
 // For tests in which another process shares the device: it is a second participant here, in the same folder.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <string>
 
 #include "interpose/drivers/device_queries.h"
+#include "tests/kit/eventually.h"
 #include "tests/kit/temporary_folder.h"
 #include "tests/sim/interposer/interposer_fixture.h"
 #include "turns/turns.h"
@@ -29,5 +32,14 @@ inline turns::Options beside(const std::string& folder, const sim::Driver& drive
 struct TurnsFolder {
   kit::TemporaryFolder folder;
 };
+
+// Whether the device is in the end nobody's: no participant has anything left on it, nor holds an event of it.
+inline bool is_given_back(sim::Driver& driver, turns::Turns& participant) {
+  return kit::eventually([&] {
+    driver.clock().sleep_for(std::chrono::seconds(1));
+    const auto all = participant.snapshot();
+    return std::none_of(all.begin(), all.end(), [](const auto& each) { return each.holds; });
+  });
+}
 
 }  // namespace cleave

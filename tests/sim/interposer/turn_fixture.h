@@ -1,0 +1,51 @@
+// For tests of launches while another process shares the device, which is `other`.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "tests/kit/eventually.h"
+#include "tests/sim/interposer/turns_setup.h"
+
+namespace cleave {
+
+class TurnTest : public testing::Test, public TurnsFolder, public InterposerFixture {
+ protected:
+  explicit TurnTest(base::TurnMode mode = base::TurnMode::on, sim::Options options = {})
+      : InterposerFixture(in_turns(folder.path(), mode), std::move(options)),
+        other(forks, beside(folder.path(), driver)) {
+    // Long, so that it is worth being cut.
+    driver.cost("add", [](const sim::Launch& launch) {
+      return base::Nanoseconds(1'000) * static_cast<int>(launch.global[0]);
+    });
+  }
+
+  void share() {
+    std::string problem;
+    ASSERT_TRUE(other.enter(problem)) << problem;
+  }
+
+  void expect_somebody_waits() {
+    EXPECT_TRUE(kit::eventually([&] {
+      static_cast<void>(other.should_yield());  // a sign of life, if it holds the device
+      const auto all = other.snapshot();
+      return std::any_of(all.begin(), all.end(), [](const auto& each) { return each.waits; });
+    }));
+  }
+
+  // Lets the grace of this process end, in which it keeps the device; it begins when somebody has noticed that nothing is
+  // left to do.
+  void expect_device_is_given_back() { EXPECT_TRUE(is_given_back(driver, other)); }
+
+  base::ForkLocks forks;
+  turns::Turns other;
+  const cl_kernel kernel = make_kernel();
+};
+
+inline observe::TurnFigures turn_figures() {
+  const observe::TurnsSummary report = interpose::interposer().turns.report();
+  return report.devices.empty() ? observe::TurnFigures() : report.devices.front();
+}
+
+}  // namespace cleave
