@@ -121,16 +121,19 @@ Rates rates_after(int launches, const Shape& shape, double noise, Search search 
   return rates;
 }
 
+void expect_seldom_over(const Rates& rates, const Shape& shape, double noise) {
+  std::printf(
+      "%-6s noise %.3f: over %4.1f %%, far over %4.1f %%, under half %4.1f %%, lost meanwhile %.1f %%\n",
+      shape.name, noise, rates.over * 100, rates.far_over * 100, rates.under_half * 100, rates.lost * 100);
+  EXPECT_LE(rates.over, noise == 0 ? 0.04 : 0.12) << shape.name << " " << noise;
+  EXPECT_LE(rates.far_over, noise == 0 ? 0.01 : 0.03) << shape.name << " " << noise;
+}
+
 TEST(CostModel, ConvergesInTenLaunches) {
   for (const double noise : {0.0, 0.005, 0.01}) {
     for (const Shape& shape : kShapes) {
       const Rates rates = rates_after(10, shape, noise);
-      std::printf(
-          "%-6s noise %.3f: over %4.1f %%, far over %4.1f %%, under half %4.1f %%, lost meanwhile %.1f %%\n",
-          shape.name, noise, rates.over * 100, rates.far_over * 100, rates.under_half * 100,
-          rates.lost * 100);
-      EXPECT_LE(rates.over, noise == 0 ? 0.04 : 0.12) << shape.name << " " << noise;
-      EXPECT_LE(rates.far_over, noise == 0 ? 0.01 : 0.03) << shape.name << " " << noise;
+      expect_seldom_over(rates, shape, noise);
       EXPECT_LE(rates.under_half, noise == 0 ? 0.02 : 0.14) << shape.name << " " << noise;
       EXPECT_LE(rates.lost, 1.25 * kBudget) << shape.name << " " << noise;
     }
@@ -142,12 +145,7 @@ TEST(CostModel, ClimbsWithoutTrials) {
   for (const double noise : {0.0, 0.005, 0.01}) {
     for (const Shape& shape : kShapes) {
       const Rates rates = rates_after(100, shape, noise, Search::climb);
-      std::printf(
-          "%-6s noise %.3f: over %4.1f %%, far over %4.1f %%, under half %4.1f %%, lost meanwhile %.1f %%\n",
-          shape.name, noise, rates.over * 100, rates.far_over * 100, rates.under_half * 100,
-          rates.lost * 100);
-      EXPECT_LE(rates.over, noise == 0 ? 0.04 : 0.12) << shape.name << " " << noise;
-      EXPECT_LE(rates.far_over, noise == 0 ? 0.01 : 0.03) << shape.name << " " << noise;
+      expect_seldom_over(rates, shape, noise);
       EXPECT_LE(rates.under_half, 0.25) << shape.name << " " << noise;
       EXPECT_LE(rates.lost, kBudget) << shape.name << " " << noise;
     }

@@ -2,7 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "tests/kit/eventually.h"
@@ -38,8 +42,25 @@ class TurnTest : public testing::Test, public TurnsFolder, public InterposerFixt
   // left to do.
   void expect_device_is_given_back() { EXPECT_TRUE(is_given_back(driver, other)); }
 
+  // After five slices of "add" the other process begins to wait for the device, does that when it has it, and gives it back.
+  void interrupt(const std::function<void()>& action) {
+    driver.kernel("add", [this, action](sim::Execution& e) {
+      const auto data = e.buffer<cl_int>(0);
+      e.for_each_item([&](const sim::Item& item) { ++data[item.global_id[0]]; });
+      if (++slices_run != 5) return;
+      neighbour = std::jthread([this, action] {
+        EXPECT_TRUE(other.begin());
+        action();
+        other.end();
+      });
+      expect_somebody_waits();
+    });
+  }
+
   base::ForkLocks forks;
   turns::Turns other;
+  std::atomic<std::size_t> slices_run{0};  // of a kernel that is interrupted
+  std::jthread neighbour;                  // which does it
   const cl_kernel kernel = make_kernel();
 };
 

@@ -1,8 +1,6 @@
 // What the statistics say of launches that took turns, or did not.
 
-#include <atomic>
 #include <chrono>
-#include <thread>
 
 #include "tests/kit/eventually.h"
 #include "tests/sim/interposer/turn_fixture.h"
@@ -14,19 +12,7 @@ using namespace std::chrono_literals;
 
 TEST_F(TurnTest, StatisticsSayWhatWasWaitedForAndDoNotAddItToTheLaunch) {
   share();
-  std::jthread neighbour;
-  std::atomic<std::size_t> ended{0};
-  driver.kernel("add", [&](sim::Execution& e) {
-    const auto data = e.buffer<cl_int>(0);
-    e.for_each_item([&](const sim::Item& item) { ++data[item.global_id[0]]; });
-    if (++ended != 5) return;
-    neighbour = std::jthread([&] {
-      EXPECT_TRUE(other.begin());
-      driver.clock().sleep_for(10s);
-      other.end();
-    });
-    expect_somebody_waits();
-  });
+  interrupt([&] { driver.clock().sleep_for(10s); });
   {
     const kit::Event enqueued_here = launch_event(kernel);  // the feeder makes those without an event
     EXPECT_EQ(cl.wait({enqueued_here}), CL_SUCCESS);
