@@ -337,6 +337,7 @@ void Connection::watch() {
     if (shared_ != nullptr) shared_->trim(kTrimAfter);
     trim_regions();
   }
+  end_shared_memory();
 }
 
 void Connection::check_liveness() {

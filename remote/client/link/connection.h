@@ -21,7 +21,7 @@
 //
 // Shared memory. On a unix socket large data goes through memory that the server maps as well (shared_area.h): a
 // command then names a place in it, or a ring (shared_ring.h). Without free space data goes over the socket. Large buffers are
-// mapped in regions of it (map_regions.h).
+// mapped in regions of it (map_regions.h). It ends with the connection, but for the regions that the program has mapped.
 //
 // Thread-safe. Lock order: reservations_mutex_, then out_mutex_, then requests_mutex_, then events_mutex_; released_mutex_,
 // the outbox's and the shared area's mutex are leaves, reader_mutex_ is taken alone. The reader never takes out_mutex_: its holder
@@ -375,6 +375,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void keep_until_complete(Id event, std::shared_ptr<const MapRegion> region) CLEAVE_EXCLUDES(events_mutex_);
   void add_notices(const std::vector<MapRegions::Notice>& notices) CLEAVE_REQUIRES(out_mutex_);
   void trim_regions() CLEAVE_EXCLUDES(out_mutex_);
+  void end_shared_memory() CLEAVE_EXCLUDES(out_mutex_, events_mutex_);
   std::uint32_t register_request(PendingRequest& pending) CLEAVE_REQUIRES(out_mutex_)
       CLEAVE_EXCLUDES(requests_mutex_);
   [[nodiscard]] bool has_window(WindowNeeds needs, std::uint64_t windows = 1) const

@@ -77,6 +77,7 @@ std::shared_ptr<MapRegion> MapRegions::take(std::size_t size, std::vector<Notice
   MapRegion* taken = nullptr;
   {
     const base::MutexLock lock(mutex_);
+    if (has_ended_) return nullptr;
     notices.reserve(notices.size() + entries_.size() + 1);  // what is done has to be told
     auto entry = find_unused(whole);
     if (entry == entries_.end()) {
@@ -103,11 +104,12 @@ bool MapRegions::back(MapRegion& region) const {
 
 void MapRegions::release(MapRegion* region) noexcept {
   const base::MutexLock lock(mutex_);
-  for (Entry& entry : entries_) {
-    if (&entry.region != region) continue;
-    entry.use = Use::unused;
-    entry.last_used = std::chrono::steady_clock::now();
-  }
+  const auto entry = std::find_if(entries_.begin(), entries_.end(),
+                                  [region](const Entry& each) { return &each.region == region; });
+  if (entry == entries_.end()) return;
+  entry->use = Use::unused;
+  entry->last_used = std::chrono::steady_clock::now();
+  if (has_ended_) discard_unused();
 }
 
 std::vector<MapRegions::Notice> MapRegions::expire(std::chrono::milliseconds unused) noexcept try {
@@ -123,6 +125,20 @@ std::vector<MapRegions::Notice> MapRegions::expire(std::chrono::milliseconds unu
   return notices;
 } catch (const std::bad_alloc&) {  // they stay
   return {};
+}
+
+// What is expired included.
+void MapRegions::discard_unused() {
+  for (auto each = entries_.begin(); each != entries_.end();) {
+    if (each->use != Use::used) discard(each->region);
+    each = each->use != Use::used ? entries_.erase(each) : std::next(each);
+  }
+}
+
+void MapRegions::end() noexcept {
+  const base::MutexLock lock(mutex_);
+  has_ended_ = true;
+  discard_unused();
 }
 
 void MapRegions::give_back() noexcept {

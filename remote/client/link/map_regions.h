@@ -72,6 +72,10 @@ class MapRegions : public std::enable_shared_from_this<MapRegions> {
   // Gives the memory of expired regions back to the system. May be called without out_mutex_.
   void give_back() noexcept;
 
+  // The connection has ended: gives the memory of all regions back to the system, of those in use at the end of their use. None can
+  // be taken any more.
+  void end() noexcept;
+
  private:
   enum class Use : std::uint8_t { used, unused, expired };
   struct Entry {
@@ -87,6 +91,7 @@ class MapRegions : public std::enable_shared_from_this<MapRegions> {
   Entries::iterator insert(std::size_t size) CLEAVE_REQUIRES(mutex_);
   bool evict(std::vector<Notice>& notices) CLEAVE_REQUIRES(mutex_);
   void discard(const MapRegion& region) const;
+  void discard_unused() CLEAVE_REQUIRES(mutex_);
   void release(MapRegion* region) noexcept;
 
   const int descriptor_;
@@ -95,6 +100,7 @@ class MapRegions : public std::enable_shared_from_this<MapRegions> {
   const std::size_t size_;
   base::Mutex mutex_;  // a leaf
   Entries entries_ CLEAVE_GUARDED_BY(mutex_);
+  bool has_ended_ CLEAVE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace cleave::remote::client

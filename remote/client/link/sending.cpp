@@ -252,6 +252,23 @@ void Connection::trim_regions() {
   if (!notices.empty()) regions_->give_back();
 }
 
+// By the watcher, at its end: objects may keep this connection for as long as the program likes. Who holds the lock may be writing to
+// a place that has become the server's; nobody begins to after that.
+void Connection::end_shared_memory() {
+  decltype(places_in_flight_) places;
+  decltype(regions_in_flight_) regions;
+  {
+    const base::MutexLock lock(out_mutex_);
+    const base::MutexLock events_lock(events_mutex_);
+    places.swap(places_in_flight_);
+    regions.swap(regions_in_flight_);
+  }
+  places.clear();
+  regions.clear();
+  if (shared_ != nullptr) shared_->end();
+  if (regions_ != nullptr) regions_->end();
+}
+
 void Connection::arm_flush_timer() {
   const itimerspec soon{{0, 0}, {0, std::chrono::nanoseconds(kFlushDelay).count()}};
   timerfd_settime(timer_.get(), 0, &soon, nullptr);

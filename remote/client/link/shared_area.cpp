@@ -50,6 +50,7 @@ SharedArea::~SharedArea() {
 SharedArea::Place SharedArea::allocate(std::size_t size) noexcept try {
   if (size == 0 || size > size_) return {};
   const base::MutexLock lock(mutex_);
+  if (has_ended_) return {};
   reclaim_idle();
   std::size_t offset = 0;
   for (const auto& [begin, end] : allocated_) {
@@ -74,10 +75,11 @@ SharedArea::Place SharedArea::allocate(std::size_t size) noexcept try {
 
 void SharedArea::release(const Place& place) noexcept try {
   const base::MutexLock lock(mutex_);
-  if (place.is_idle_ != nullptr && !place.is_idle_(place.data())) {
+  if (!has_ended_ && place.is_idle_ != nullptr && !place.is_idle_(place.data())) {
     awaiting_idle_.emplace(place.offset_, place.is_idle_);
   } else {
     allocated_.erase(place.offset_);
+    if (has_ended_) discard_unused();
   }
 } catch (const std::bad_alloc&) {  // it stays allocated
 }
@@ -99,6 +101,30 @@ void SharedArea::trim(std::chrono::milliseconds unused) noexcept {
   if (::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(kKeptOnTrim),
                   static_cast<off_t>(backed_ - kKeptOnTrim)) == 0)
     backed_ = kKeptOnTrim;
+}
+
+// What lies between the places.
+void SharedArea::discard_unused() {
+  std::size_t from = 0;
+  const auto discard_until = [&](std::size_t to) {
+    if (from < to)
+      ::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(from),
+                  static_cast<off_t>(to - from));
+  };
+  for (const auto& [begin, end] : allocated_) {
+    discard_until(begin);
+    from = end;
+  }
+  discard_until(size_);
+  backed_ = from;
+}
+
+void SharedArea::end() noexcept {
+  const base::MutexLock lock(mutex_);
+  has_ended_ = true;
+  for (const auto& [offset, is_idle] : awaiting_idle_) allocated_.erase(offset);
+  awaiting_idle_.clear();
+  discard_unused();
 }
 
 std::size_t SharedArea::backed() const {

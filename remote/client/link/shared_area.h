@@ -79,6 +79,10 @@ class SharedArea {
   // Bytes that are backed by memory.
   [[nodiscard]] std::size_t backed() const;
 
+  // The connection has ended: gives all memory back to the system, that of a place when it is destroyed, whatever the server may
+  // still write there. Nothing is allocated any more. Requires: nobody uses a place that has been destroyed.
+  void end() noexcept;
+
   // In the child after fork(), which does not have the memory. The last call on this object.
   void close_in_child() const;
 
@@ -87,6 +91,7 @@ class SharedArea {
       : descriptor_(descriptor), data_(data), size_(size) {}
   void release(const Place& place) noexcept;
   void reclaim_idle() CLEAVE_REQUIRES(mutex_);
+  void discard_unused() CLEAVE_REQUIRES(mutex_);
 
   int descriptor_;
   std::byte* const data_;
@@ -97,6 +102,7 @@ class SharedArea {
       CLEAVE_GUARDED_BY(mutex_);                      // of those, destroyed places
   std::size_t backed_ CLEAVE_GUARDED_BY(mutex_) = 0;  // bytes from the beginning
   std::chrono::steady_clock::time_point last_allocated_ CLEAVE_GUARDED_BY(mutex_);
+  bool has_ended_ CLEAVE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace cleave::remote::client

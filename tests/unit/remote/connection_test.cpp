@@ -3,6 +3,7 @@
 #include "remote/client/link/connection.h"
 
 #include <atomic>
+#include <filesystem>
 #include <future>
 #include <numeric>
 #include <optional>
@@ -18,6 +19,7 @@
 #include <gtest/gtest.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "base/no_destructor.h"
@@ -296,6 +298,40 @@ TEST(Connection, RegionsAreAnnouncedAndNamedByWrites) {
     return false;
   });
   EXPECT_EQ(server.client().take_region(MapRegions::kMinSize - 1), nullptr);
+}
+
+// Bytes of the system's memory that this process's connections share with servers.
+std::size_t shared_bytes() {
+  std::size_t bytes = 0;
+  std::error_code error;
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const std::string target = std::filesystem::read_symlink(each.path(), error).string();
+    struct stat status {};
+    if (target.starts_with("/memfd:cleave-remote") && ::stat(each.path().c_str(), &status) == 0)
+      bytes += static_cast<std::size_t>(status.st_blocks) * 512;
+  }
+  return bytes;
+}
+
+// Objects may keep a connection that has ended for as long as the program likes.
+TEST(Connection, SharedMemoryGoesWithItButForWhatTheProgramHasMapped) {
+  ScriptedServer server(
+      {.is_query = false, .heartbeat = 60'000, .features = kShares | bit(Feature::kept_shared)});
+  Connection& client = server.client();
+  ASSERT_TRUE(write_in_region(client, kMapped));
+  std::vector<std::byte> data(kMapped);
+  const Box box = Box::contiguous(data.data(), data.size());
+  EXPECT_EQ(client.post_shared({.queue = 1, .event = 5}, box, client.share(kMapped),
+                               [&](auto& b) { return wire::CreateWriteBuffer(b, 3, 0, box.bytes()); }),
+            CL_SUCCESS);
+  auto mapped = client.take_region(kMapped);
+  ASSERT_NE(mapped, nullptr);
+  EXPECT_GE(shared_bytes(), 3 * kMapped);
+  server.end();
+  EXPECT_TRUE(kit::eventually([] { return shared_bytes() == kMapped; })) << shared_bytes();
+  mapped->data()[kMapped - 1] = std::byte{1};
+  mapped.reset();
+  EXPECT_EQ(shared_bytes(), 0U);
 }
 
 TEST(Connection, ServerOfAnOlderVersionIsToldOfNoRegions) {

@@ -137,6 +137,23 @@ TEST_F(MapRegionsTest, OutliveTheirConnection) {
   std::fill_n(region->data(), region->size(), std::byte{1});
 }
 
+TEST_F(MapRegionsTest, GoWithTheirConnectionButForThoseInUse) {
+  auto used = take(2 * kMiB);
+  auto expired = take(kMiB);
+  auto unused = take(3 * kMiB);
+  ASSERT_TRUE(regions_->back(*used) && regions_->back(*expired) && regions_->back(*unused));
+  expired.reset();
+  EXPECT_EQ(regions_->expire(milliseconds(0)).size(), 1U);
+  unused.reset();
+  EXPECT_EQ(backed(), 6 * kMiB);
+  regions_->end();
+  EXPECT_EQ(backed(), 2 * kMiB);
+  EXPECT_EQ(take(kMiB), nullptr);
+  EXPECT_TRUE(notices_.empty());
+  used.reset();
+  EXPECT_EQ(backed(), 0U);
+}
+
 TEST_F(MapRegionsTest, OfSeveralThreadsNeverOverlap) {
   base::Mutex mutex;
   kit::on_threads(4, [&](std::size_t thread) {

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "remote/client/link/box.h"
 #include "remote/client/link/shared_area.h"
@@ -88,6 +89,33 @@ TEST(SharedArea, BlockWritableByTheServerIsKept) {
   EXPECT_FALSE(area->allocate(4096));
   return_slot(*word);
   EXPECT_TRUE(area->allocate(4096));
+}
+
+std::size_t blocks_of(const SharedArea& area) {
+  struct stat status {};
+  ::fstat(area.descriptor(), &status);
+  return static_cast<std::size_t>(status.st_blocks) * 512;
+}
+
+TEST(SharedArea, GoesWithItsConnectionButForPlacesInUse) {
+  const auto area = SharedArea::make(4 * kMiB);
+  auto first = area->allocate(kMiB);
+  auto used = area->allocate(kMiB);
+  auto late = area->allocate(kMiB);
+  auto written = area->allocate(kMiB);
+  ASSERT_TRUE(first && used && late && written);
+  for (auto* const place : {&late, &written}) place->keep_until_idle([](std::byte*) { return false; });
+  written = {};
+  first = {};
+  EXPECT_EQ(blocks_of(*area), 4 * kMiB);
+  area->end();
+  EXPECT_EQ(blocks_of(*area), 2 * kMiB) << "nobody waits for what the server may still write";
+  EXPECT_FALSE(area->allocate(4096));
+  late = {};
+  EXPECT_EQ(blocks_of(*area), kMiB);
+  used = {};
+  EXPECT_EQ(blocks_of(*area), 0U);
+  EXPECT_EQ(area->backed(), 0U);
 }
 
 TEST(SharedArea, RespectsTheFileSizeLimit) {
