@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <string_view>
-#include <utility>
 
 #include "remote/protocol/limits.h"
 
@@ -45,7 +44,11 @@ std::shared_ptr<const void> PinnedMemory::pin(cl_context context, std::uint64_t 
   const cl_mem buffer = driver_.clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, size,
                                                shared_->at(offset, size), &error);
   if (error != CL_SUCCESS || buffer == nullptr) return nullptr;
-  return {buffer, [&driver = driver_](cl_mem unpinned) { driver.clReleaseMemObject(unpinned); }};
+  *bytes_ += size;
+  return {buffer, [&driver = driver_, bytes = bytes_, size](cl_mem unpinned) {
+            driver.clReleaseMemObject(unpinned);
+            *bytes -= size;
+          }};
 }
 
 std::shared_ptr<const void> PinnedMemory::pin_for(cl_command_queue queue) {
@@ -55,7 +58,8 @@ std::shared_ptr<const void> PinnedMemory::pin_for(cl_command_queue queue) {
   std::weak_ptr<Pins>& known = pinned_[context];
   if (auto pins = known.lock()) return pins;
   auto pins = std::make_shared<Pins>();
-  pins->beginning = pin(context, 0, std::min(shared_->size(), kKeptSharedMemory));
+  const std::uint64_t size = std::min(shared_->size(), kKeptSharedMemory);
+  if (has_room_for(size)) pins->beginning = pin(context, 0, size);
   if (pins->beginning == nullptr) return nullptr;
   known = pins;
   return pins;
@@ -97,22 +101,16 @@ std::shared_ptr<const void> PinnedMemory::pin_place(cl_command_queue queue, std:
   const auto pins = known == pinned_.end() ? nullptr : known->second.lock();
   if (pins == nullptr) return nullptr;
   if (const auto found = pins->ranges.find(begin); found != pins->ranges.end()) return found->second;
-  if (length > kMaxPinned - pins->in_ranges->load()) return nullptr;
-  return pins->ranges[begin] = count(pin(context, begin, length), pins->in_ranges, length);
+  if (!has_room_for(length)) unpin_elsewhere(begin, pins.get());
+  if (!has_room_for(length)) return nullptr;
+  return pins->ranges[begin] = pin(context, begin, length);
 }
 
-// The same, whose bytes are counted for as long as it lives.
-std::shared_ptr<const void> PinnedMemory::count(std::shared_ptr<const void> pinned,
-                                                const std::shared_ptr<std::atomic<std::uint64_t>>& bytes,
-                                                std::uint64_t size) {
-  if (pinned == nullptr) return nullptr;
-  const void* const handle = pinned.get();
-  std::shared_ptr<const void> counted(handle, [pinned = std::move(pinned), bytes, size](const void*) mutable {
-    pinned.reset();
-    *bytes -= size;
-  });
-  *bytes += size;
-  return counted;
+void PinnedMemory::unpin_elsewhere(std::uint64_t offset, const Pins* context) {
+  for (const auto& [other, known] : pinned_) {
+    const auto pins = known.lock();
+    if (pins != nullptr && pins.get() != context) pins->ranges.erase(offset);
+  }
 }
 
 }  // namespace cleave::remote::server

@@ -57,6 +57,9 @@ cl_int CL_API_CALL release(cl_mem) { return ++driver.released, CL_SUCCESS; }
 
 class PinnedMemoryTest : public testing::Test {
  protected:
+  // For ranges, where one context has pinned the beginning.
+  static constexpr std::uint64_t kForRanges = PinnedMemory::kMaxPinned - kKeptSharedMemory;
+
   PinnedMemoryTest() {
     driver = {};
     table_.clGetCommandQueueInfo = get_queue_info;
@@ -165,7 +168,7 @@ TEST_F(PinnedMemoryTest, NoMoreThanTheLimitIsPinned) {
   const auto shared = SharedMemory::map(dup(area->descriptor()));
   PinnedMemory pinned(table_, shared.get());
   const auto queue = pinned.pin_for(queue_of(64));
-  constexpr std::uint64_t kFirst = PinnedMemory::kMaxPinned - 4096;
+  constexpr std::uint64_t kFirst = kForRanges - 4096;
   const std::uint64_t second = kKeptSharedMemory + kFirst;
   ASSERT_TRUE(pinned.keep(kKeptSharedMemory, kFirst));
   ASSERT_TRUE(pinned.keep(second, 8192));
@@ -180,15 +183,50 @@ TEST_F(PinnedMemoryTest, WhatIsForgottenCountsWhileCommandsUseIt) {
   const auto shared = SharedMemory::map(dup(area->descriptor()));
   PinnedMemory pinned(table_, shared.get());
   const auto queue = pinned.pin_for(queue_of(64));
-  ASSERT_TRUE(pinned.keep(kKeptSharedMemory, PinnedMemory::kMaxPinned));
+  ASSERT_TRUE(pinned.keep(kKeptSharedMemory, kForRanges));
   auto used = pinned.pin_place(queue_of(64), kKeptSharedMemory, 4096);
   ASSERT_NE(used, nullptr);
-  ASSERT_TRUE(pinned.forget(kKeptSharedMemory, PinnedMemory::kMaxPinned));
-  const std::uint64_t second = kKeptSharedMemory + PinnedMemory::kMaxPinned;
+  ASSERT_TRUE(pinned.forget(kKeptSharedMemory, kForRanges));
+  const std::uint64_t second = kKeptSharedMemory + kForRanges;
   ASSERT_TRUE(pinned.keep(second, 4096));
   EXPECT_EQ(pinned.pin_place(queue_of(64), second, 4096), nullptr);
   used.reset();
   EXPECT_NE(pinned.pin_place(queue_of(64), second, 4096), nullptr);
+}
+
+TEST_F(PinnedMemoryTest, TheLimitIsForAllContextsTogether) {
+  const auto area = client::SharedArea::make(client::SharedArea::kSize, 2 * PinnedMemory::kMaxPinned);
+  const auto shared = SharedMemory::map(dup(area->descriptor()));
+  PinnedMemory pinned(table_, shared.get());
+  const auto first = pinned.pin_for(queue_of(64));
+  auto second = pinned.pin_for(queue_of(128));
+  const std::uint64_t behind = kKeptSharedMemory + kForRanges / 2;
+  ASSERT_TRUE(pinned.keep(kKeptSharedMemory, kForRanges / 2));
+  ASSERT_TRUE(pinned.keep(behind, kForRanges / 2));
+  EXPECT_NE(pinned.pin_place(queue_of(64), kKeptSharedMemory, 1), nullptr);
+  EXPECT_EQ(pinned.pin_place(queue_of(128), behind, 1), nullptr);
+  second.reset();
+  EXPECT_NE(pinned.pin_place(queue_of(64), behind, 1), nullptr);
+  EXPECT_EQ(pinned.pin_for(queue_of(128)), nullptr) << "nothing is left for its beginning";
+  ASSERT_TRUE(pinned.forget(behind, kForRanges / 2));
+  EXPECT_NE(pinned.pin_for(queue_of(128)), nullptr);
+}
+
+// The memory of a map, which is another buffer's now.
+TEST_F(PinnedMemoryTest, RangeMayGoFromContextToContext) {
+  const auto area = client::SharedArea::make(client::SharedArea::kSize, PinnedMemory::kMaxPinned);
+  const auto shared = SharedMemory::map(dup(area->descriptor()));
+  PinnedMemory pinned(table_, shared.get());
+  const auto first = pinned.pin_for(queue_of(64));
+  const auto second = pinned.pin_for(queue_of(128));
+  ASSERT_TRUE(pinned.keep(kKeptSharedMemory, kForRanges / 4));
+  ASSERT_TRUE(pinned.keep(kKeptSharedMemory + kForRanges / 4, kForRanges / 2));
+  for (const std::uint64_t at : {kKeptSharedMemory, kKeptSharedMemory + kForRanges / 4})
+    EXPECT_NE(pinned.pin_place(queue_of(64), at, 1), nullptr);
+  EXPECT_NE(pinned.pin_place(queue_of(128), kKeptSharedMemory + kForRanges / 4, 1), nullptr);
+  EXPECT_EQ(driver.released, 1U) << "the first context's";
+  EXPECT_NE(pinned.pin_place(queue_of(128), kKeptSharedMemory, 1), nullptr);
+  EXPECT_EQ(driver.released, 2U);
 }
 
 TEST_F(PinnedMemoryTest, NothingIsPinnedOnOtherDriversAndProcessors) {
