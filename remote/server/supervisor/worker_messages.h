@@ -2,7 +2,7 @@
 //
 // The supervisor sends a worker its options, and later passes it one connection (Assignment). The worker reports that it has
 // taken the connection, before it reads from it, and why the client has disconnected, and exits. Meanwhile worker and front send
-// each other messages by the supervisor, which reads none of them.
+// each other messages by the supervisor, which reads none of them. A worker that sends many is heard slowly (message_rate.h).
 #pragma once
 
 #include <cstddef>

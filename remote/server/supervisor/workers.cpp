@@ -287,8 +287,9 @@ void Workers::watch_clients(const std::vector<pollfd>& watched) {
 
 void Workers::add_to(std::vector<pollfd>& polled) {
   polled_.clear();
+  const Time now = steady_clock::now();
   for (Worker& worker : workers_) {
-    if (worker.control < 0) continue;
+    if (worker.control < 0 || worker.rate.next() > now) continue;
     polled_.emplace_back(polled.size(), &worker);
     polled.push_back({worker.control, POLLIN, 0});
   }
@@ -301,15 +302,19 @@ void Workers::handle(const std::vector<pollfd>& polled) {
   watch_clients(polled);
   for (const auto& [place, worker] : polled_) {
     const bool is_open = worker->control >= 0;  // one that cannot get a connection is closed meanwhile
-    if (is_open && polled[place].revents != 0) read_message(*worker);
+    if (!is_open || polled[place].revents == 0) continue;
+    worker->rate.count(steady_clock::now());
+    read_message(*worker);
   }
   polled_.clear();
 }
 
 Time Workers::next_deadline() const {
+  const Time now = steady_clock::now();
   Time until = Time::max();
   for (const Worker& worker : workers_) {
     if (!worker.is_killed) until = std::min(until, worker.kill_deadline);
+    if (worker.control >= 0 && worker.rate.next() > now) until = std::min(until, worker.rate.next());
   }
   return until;
 }

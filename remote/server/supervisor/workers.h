@@ -23,6 +23,7 @@
 #include "remote/server/supervisor/front_counters.h"
 #include "remote/server/supervisor/front_process.h"
 #include "remote/server/supervisor/front_requests.h"
+#include "remote/server/supervisor/message_rate.h"
 #include "remote/server/supervisor/places.h"
 #include "remote/server/supervisor/statistics.h"
 #include "remote/transport/descriptor_passing.h"
@@ -49,7 +50,7 @@ class Workers {
   void handle(const std::vector<pollfd>& polled);
   // Notes who has ended, and kills who should have. Does not wait.
   void reap();
-  // When one has to be killed.
+  // When one has to be killed, or may be heard again.
   [[nodiscard]] Time next_deadline() const;
   // Ends all, and waits for that for a short time.
   void stop();
@@ -81,6 +82,7 @@ class Workers {
     std::unique_ptr<WorkerWalls> walls;
     std::uint64_t number = 0;  // by which the front knows it
     FrontRequests requests{};  // that it has not answered
+    MessageRate rate{};
     State state = State::spare;
     pid_t process = -1;
     int control = -1;             // -1: closed by the worker

@@ -1,9 +1,14 @@
 // Clients that send wrong lengths, ids, kinds, sizes and states. The server disconnects them or answers with OpenCL's
 // errors; it never crashes or hangs, and the next client is served.
 #include <numeric>
+#include <poll.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 
+#include "base/file_descriptor.h"
 #include "base/opencl.h"
 #include "remote/protocol/limits.h"
 #include "tests/e2e/server/raw_client.h"
@@ -380,6 +385,34 @@ TEST_F(HostileClient, ObjectsOfOtherClientsAreInaccessible) {
   owner->add({.request = 1, .queue = kQueue}, wire::CreateReadBuffer(owner->builder, kBuffer, 0, 64));
   owner->send();
   ASSERT_EQ(owner->error_of(1), CL_SUCCESS);
+}
+
+// The end of a worker's control socket, as whoever owns the worker has it; not open: the system refuses.
+base::FileDescriptor control_of(pid_t worker) {
+  const base::FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, worker, 0)));
+  for (int number = STDERR_FILENO + 1; number < 32; ++number) {
+    base::FileDescriptor copy(static_cast<int>(::syscall(SYS_pidfd_getfd, process.get(), number, 0)));
+    int type = 0;
+    socklen_t size = sizeof type;
+    if (::getsockopt(copy.get(), SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET)
+      return copy;
+  }
+  return {};
+}
+
+// A kernel that is native code can send what it likes. What it costs the supervisor must have a bound.
+TEST_F(HostileClient, FloodOfAWorkerIsHeardSlowly) {
+  const auto client = ready();
+  const std::vector<pid_t> workers = server_.workers();
+  ASSERT_FALSE(workers.empty());
+  const base::FileDescriptor control = control_of(workers.front());
+  if (!control.is_open()) GTEST_SKIP() << "a process's descriptors cannot be had here";
+  unsigned sent = 0;
+  const Time until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  while (std::chrono::steady_clock::now() < until && wait_for(control.get(), POLLOUT, until))
+    sent += ::send(control.get(), "t", 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 ? 1 : 0;
+  EXPECT_GT(sent, 128U) << "as many as any worker may send at once";
+  EXPECT_LT(sent, 4000U);
 }
 
 TEST_F(HostileClient, ServerOwnedObjectsCannotBeReleased) {

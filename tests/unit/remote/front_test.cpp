@@ -17,6 +17,7 @@
 #include "remote/server/supervisor/front_counters.h"
 #include "remote/server/supervisor/front_process.h"
 #include "remote/server/supervisor/front_requests.h"
+#include "remote/server/supervisor/message_rate.h"
 #include "remote/transport/descriptor_passing.h"
 
 #include <netinet/in.h>
@@ -248,6 +249,22 @@ TEST(FrontRequests, NewFrontOwesNoAnswers) {
   requests.end(1);  // of the first, too late
   for (unsigned i = 1; i < kMaxPeerRequests; ++i) EXPECT_TRUE(requests.begin(2));
   EXPECT_FALSE(requests.begin(2));
+}
+
+TEST(MessageRate, IsLimitedButForABurst) {
+  MessageRate rate;
+  MessageRate::Clock::time_point now{std::chrono::hours(1)};
+  const auto count_all = [&] {
+    int read = 0;
+    for (; rate.next() <= now; ++read) rate.count(now);
+    return read;
+  };
+  EXPECT_EQ(count_all(), MessageRate::kBurst);
+  EXPECT_LE(rate.next() - now, MessageRate::kInterval);
+  now += 10 * MessageRate::kInterval;
+  EXPECT_EQ(count_all(), 10);
+  now += std::chrono::hours(1);
+  EXPECT_EQ(count_all(), MessageRate::kBurst) << "a rest is worth no more";
 }
 
 TEST(FrontProcess, SaysWhatIsLost) {
