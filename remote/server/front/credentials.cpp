@@ -145,6 +145,14 @@ std::string set_value(const base::TomlValue& value, Grant& grant, std::string& t
 
 }  // namespace
 
+bool NamedGrants::has(const std::string& name) const {
+  return name.empty() || name.starts_with(kCertificatePrefix) || grants_.contains(name);
+}
+
+void NamedGrants::renew(Grant& grant) const {
+  if (const auto found = grants_.find(grant.tenant); found != grants_.end()) grant = found->second;
+}
+
 CredentialFiles CredentialFiles::read(const Options& options) {
   return {copy_secret("--token-file", options.token_file),
           copy_secret("--clients-file", options.clients_file)};
@@ -201,6 +209,12 @@ void Credentials::check_clients(const Options& options) const {
     std::string problem = where + other->second->grant.tenant;
     throw OptionError(problem.append(" and ").append(name).append(" cannot be told apart"));
   }
+}
+
+NamedGrants Credentials::named() const {
+  std::map<std::string, Grant> grants;
+  for (const Client& each : clients_) grants.emplace(each.grant.tenant, each.grant);
+  return NamedGrants(std::move(grants));
 }
 
 std::optional<Grant> Credentials::find(std::string_view token, const std::string& certificate) const {

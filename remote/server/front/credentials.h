@@ -7,9 +7,11 @@
 // Thread-safe once made.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/file_descriptor.h"
@@ -27,6 +29,22 @@ struct CredentialFiles {
   static CredentialFiles read(const Options& options);
 };
 
+// What each client that --clients-file names is granted, without any secret.
+class NamedGrants {
+ public:
+  NamedGrants() = default;
+  explicit NamedGrants(std::map<std::string, Grant> grants) : grants_(std::move(grants)) {}
+
+  // Whether a client that has proved this name may still use it. A client without a name, or with that of its certificate, is not the
+  // file's.
+  [[nodiscard]] bool has(const std::string& name) const;
+  // What a client has been granted becomes what its name is granted now.
+  void renew(Grant& grant) const;
+
+ private:
+  std::map<std::string, Grant> grants_;  // by name
+};
+
 class Credentials {
  public:
   // Throws OptionError, also for files that nobody could connect by.
@@ -36,6 +54,8 @@ class Credentials {
   // may be empty. Empty: it is not known, or could be two. A certificate that no entry names is a name of its own, in which no
   // entry can share. Takes the same time for any token of the same length.
   [[nodiscard]] std::optional<Grant> find(std::string_view token, const std::string& certificate) const;
+
+  [[nodiscard]] NamedGrants named() const;
 
  private:
   struct Client {

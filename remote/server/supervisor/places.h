@@ -61,6 +61,10 @@ class WaitingList {
   [[nodiscard]] bool has_place_for(const Introduction& newcomer) const;
   void add(Newcomer newcomer, Time until) { waiting_.push_back({std::move(newcomer), until}); }
   [[nodiscard]] const std::vector<Entry>& all() const { return waiting_; }
+  // Everybody who waits has the grant of its name from now on.
+  void renew(const NamedGrants& named) {
+    for (Entry& each : waiting_) named.renew(each.newcomer.introduction.grant);
+  }
 
   // Removes the first one for which `condition(entry)` holds; it is asked for each in their order. Empty: none.
   template <typename Condition>

@@ -34,6 +34,7 @@ using std::chrono::steady_clock;
 
 // Clients that wait for a place, for each that there is.
 constexpr std::size_t kWaitingPerPlace = 1;
+constexpr const char* kRemoved = "it is no longer in the clients file";
 
 struct EndpointListener {
   daemon::ListeningSocket socket;
@@ -73,6 +74,7 @@ class Supervisor {
   [[nodiscard]] int poll_timeout() const;
   void handle_signals();
   void read_credentials();
+  void renew_grants();
 
   const Options& options_;
   ClientCountFile count_;
@@ -83,6 +85,7 @@ class Supervisor {
   FrontProcess front_;
   Workers workers_;
   WaitingList waiting_;
+  NamedGrants named_;
   std::unique_ptr<MetricsServer> metrics_;
   int signals_ = -1;
   bool stopping_ = false;
@@ -147,6 +150,12 @@ void Supervisor::read_front() {
   auto* const newcomer = std::get_if<Newcomer>(&said);
   if (newcomer == nullptr) return;
   const Introduction& introduction = newcomer->introduction;
+  // The file may have been read again since the front has looked at it.
+  if (!named_.has(introduction.grant.tenant)) {
+    front_.answer(*newcomer, Verdict::Answer::refused, kRemoved);
+    return discard(std::move(newcomer->descriptors));
+  }
+  named_.renew(newcomer->introduction.grant);
   Obstacle obstacle = obstacle_now(introduction);
   const bool somebody_is_held_up =
       !introduction.client.is_query &&
@@ -205,16 +214,27 @@ void Supervisor::handle_signals() {
   try {
     read_credentials();
     log_line("the clients have been read again");
+    renew_grants();
   } catch (const OptionError& error) {
     log_line(std::string(error.what()) + "; who may connect is as before");
   }
 }
 
-// Who may connect. This process only looks for mistakes: what it has read is for the front.
+// Who may connect. This process looks for mistakes, and keeps the names and what they are granted: the secrets are for the front.
 void Supervisor::read_credentials() {
   CredentialFiles files = CredentialFiles::read(options_);
-  static_cast<void>(Credentials(options_, files));  // finds mistakes
+  named_ = Credentials(options_, files).named();
   front_.set_credentials(std::move(files));
+}
+
+// Of those who have proved their names before.
+void Supervisor::renew_grants() {
+  const auto is_removed = [this](const WaitingList::Entry& each) {
+    return !named_.has(each.newcomer.introduction.grant.tenant);
+  };
+  while (auto removed = waiting_.take_first(is_removed)) refuse(std::move(*removed), kRemoved);
+  waiting_.renew(named_);
+  workers_.end_removed(named_);
 }
 
 // In ms: until the next worker has to be killed, and at most a second.

@@ -133,6 +133,15 @@ void Workers::assign(Connection connection) {
   connection.close();
 }
 
+void Workers::end_removed(const NamedGrants& named) {
+  for (Worker& worker : workers_) {
+    if (worker.control < 0 || named.has(worker.tenant)) continue;
+    worker.end_reason = "disconnected: it is no longer in the clients file";
+    worker.connection.close();
+    close_control(worker);
+  }
+}
+
 // The worker gets it open, and no access to the folder: there are other clients' traces.
 base::FileDescriptor Workers::trace_file(const Worker& worker) const {
   if (options_.trace.empty()) return {};

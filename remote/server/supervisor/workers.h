@@ -42,6 +42,9 @@ class Workers {
   // For an admitted client. If no worker can be had, its connection is closed, which is logged.
   void assign(Newcomer newcomer);
 
+  // Ends those whose clients' names are not among these. The others keep what they have been granted.
+  void end_removed(const NamedGrants& named);
+
   // A message of the front's, if its worker is still there.
   void forward(PacketForWorker packet);
 

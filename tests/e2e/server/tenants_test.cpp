@@ -117,6 +117,8 @@ TEST_F(Tenants, AreReadAgainWhenTheyHaveChanged) {
   const Endpoint endpoint = server.endpoint();
   RawClient alice(endpoint);
   ASSERT_EQ(refusal(alice, "first"), "");
+  RawClient bob(endpoint);
+  ASSERT_EQ(refusal(bob, "second"), "");
   write("[bob]\ntoken = 'changed'\n");
   EXPECT_EQ(refusal(endpoint, "second"), "") << "nobody has said so";
   server.signal(SIGHUP);
@@ -133,10 +135,37 @@ TEST_F(Tenants, AreReadAgainWhenTheyHaveChanged) {
   ::kill(front, SIGKILL);
   ASSERT_TRUE(kit::eventually([&] { return server.front() > 0 && server.front() != front; }));
   EXPECT_EQ(refusal(endpoint, "changed"), "");
-  alice.create_objects(64);
-  alice.add({.request = 1, .queue = kQueue}, wire::CreateReadBuffer(alice.builder, kBuffer, 0, 64));
-  alice.send();
-  EXPECT_EQ(alice.error_of(1), CL_SUCCESS) << "she was there before";
+  EXPECT_TRUE(server.logs("(alice) \"raw client\": disconnected: it is no longer in the clients file"));
+  EXPECT_TRUE(alice.is_disconnected());
+  bob.create_objects(64);
+  bob.add({.request = 1, .queue = kQueue}, wire::CreateReadBuffer(bob.builder, kBuffer, 0, 64));
+  bob.send();
+  EXPECT_EQ(bob.error_of(1), CL_SUCCESS) << "he has proved who he is before";
+}
+
+TEST_F(Tenants, WhoWaitsIsGrantedWhatTheFileSaysNow) {
+  write("[alice]\ntoken = 'first'\nsessions = 1\n[bob]\ntoken = 'second'\nsessions = 1\n");
+  ServerProcess server = start({"--queue-time", "600", "--max-clients", "4", "--mixed-tenants"});
+  const Endpoint endpoint = server.endpoint();
+  RawClient alice(endpoint);
+  ASSERT_EQ(refusal(alice, "first"), "");
+  RawClient bob(endpoint);
+  ASSERT_EQ(refusal(bob, "second"), "");
+  RawClient alice_again(endpoint);
+  ASSERT_TRUE(alice_again.send_hello({.token = "first"}));
+  ASSERT_TRUE(server.logs("waits for a place: too many sessions of alice"));
+  RawClient bob_again(endpoint);
+  ASSERT_TRUE(bob_again.send_hello({.token = "second"}));
+  ASSERT_TRUE(server.logs("waits for a place: too many sessions of bob"));
+  write("[alice]\ntoken = 'first'\nsessions = 2\n");
+  server.signal(SIGHUP);
+  const auto* const admitted = alice_again.await_welcome();
+  ASSERT_NE(admitted, nullptr);
+  EXPECT_EQ(admitted->refusal(), wire::Refusal::none);
+  const auto* const refused = bob_again.await_welcome();
+  ASSERT_NE(refused, nullptr);
+  EXPECT_EQ(refused->text()->str(), "it is no longer in the clients file");
+  EXPECT_TRUE(bob.is_disconnected());
 }
 
 TEST_F(Tenants, MistakesAreReportedAtTheStart) {

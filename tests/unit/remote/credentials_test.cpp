@@ -166,6 +166,23 @@ TEST_F(CredentialsTest, CopiesStayAsTheyAre) {
   EXPECT_NE(::ftruncate(copies.clients.get(), 0), 0) << "its reader could change it";
 }
 
+TEST_F(CredentialsTest, WhatNamesAreGrantedIsKnownWithoutProof) {
+  set_clients("[alice]\ntoken = 'first'\nsessions = 3\n[bob]\ntoken = 'second'\n");
+  const NamedGrants named = read().named();
+  Grant alice{.tenant = "alice", .memory = 5, .sessions = 1};
+  named.renew(alice);
+  EXPECT_EQ(alice, (Grant{.tenant = "alice", .sessions = 3}));
+  EXPECT_TRUE(named.has("bob"));
+  EXPECT_FALSE(named.has("carol"));
+  for (const char* const name : {"", "certificate:carol"}) {
+    Grant other{.tenant = name, .sessions = 1};
+    EXPECT_TRUE(named.has(name)) << "is not the file's";
+    named.renew(other);
+    EXPECT_EQ(other, (Grant{.tenant = name, .sessions = 1}));
+  }
+  EXPECT_TRUE(NamedGrants().has(""));
+}
+
 TEST_F(CredentialsTest, ManyClientsTakeNoTime) {
   std::string text;
   for (int i = 0; i < 10'000; ++i)
