@@ -1,6 +1,6 @@
 // The functions of the table below that tell what a run costs: they enqueue, wait, move data or create what a server has to answer for.
-// Each calls the driver's own and returns what that returns. A thread that is cancelled in a wait goes when the wait is over: cut short
-// it would be counted until the program ends.
+// Each calls the driver's own and returns what that returns. A thread that is cancelled in clFinish or clWaitForEvents goes from there, as
+// natively: such a wait may never end. In the others it goes when the call is over.
 
 #include <cstdint>
 #include <pthread.h>
@@ -139,13 +139,66 @@ struct MeteredCommand<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters..
   }
 };
 
-// A function that returns when the device, or the server, has answered: called by a thread that cannot be cancelled, or that goes
-// afterwards, at a place without destructors pending.
+// The calls in which a thread waits and may be cancelled. Nothing of ours can run when it is unwound (scoped_thread_state.h), so what it
+// has begun ends with the thread; else it would be counted until the program ends.
+class CancellableWaits {
+ public:
+  // False: there is no memory for it.
+  bool begin() noexcept { return has_key_ && pthread_setspecific(key_, as_value(count() + 1)) == 0; }
+  void end() noexcept { pthread_setspecific(key_, as_value(count() - 1)); }
+
+  static CancellableWaits& of_this_thread() noexcept {
+    static CancellableWaits waits;
+    return waits;
+  }
+
+ private:
+  CancellableWaits() noexcept : has_key_(pthread_key_create(&key_, end_all) == 0) {}
+  [[nodiscard]] std::uintptr_t count() const noexcept {
+    return reinterpret_cast<std::uintptr_t>(pthread_getspecific(key_));
+  }
+  static void* as_value(std::uintptr_t count) noexcept {
+    return reinterpret_cast<void*>(count);  // NOLINT(performance-no-int-to-ptr)
+  }
+  static void end_all(void* begun) noexcept {
+    Interposer* const p = current_interposer();
+    if (p == nullptr || p->offload == nullptr) return;
+    for (auto left = reinterpret_cast<std::uintptr_t>(begun); left != 0; --left) p->offload->end_wait(true);
+  }
+
+  pthread_key_t key_{};
+  const bool has_key_;
+};
+
+// Not inlined, so that the caller needs no cleanup. Null: the wait must not be cut short.
+[[gnu::noinline]] Offload* begin_cancellable_wait() noexcept {
+  const base::ScopedCancelDisable uncancelled;
+  if (!CancellableWaits::of_this_thread().begin()) return nullptr;
+  offload().begin_wait();
+  return &offload();
+}
+
+[[gnu::noinline]] void end_cancellable_wait(bool good) noexcept {
+  const base::ScopedCancelDisable uncancelled;
+  offload().end_wait(good);
+  CancellableWaits::of_this_thread().end();
+}
+
+// A function that returns when the device, or the server, has answered: called by a thread that can be cancelled within it, or cannot,
+// or that goes afterwards, at a place without destructors pending.
 template <auto Entry, typename Function = opencl::FunctionAt<Entry>>
 struct MeteredWait;
 
 template <auto Entry, typename Result, typename... Parameters>
 struct MeteredWait<Entry, Result(CL_API_CALL*)(Parameters...)> {
+  static Result CL_API_CALL call_cancellable(Parameters... parameters) {
+    const Offload* const run = begin_cancellable_wait();
+    if (run == nullptr) return call_then_test_cancel(parameters...);
+    const Result result = (run->below().*Entry)(parameters...);
+    end_cancellable_wait(is_good(result));
+    pthread_testcancel();
+    return result;
+  }
   static Result CL_API_CALL call_then_test_cancel(Parameters... parameters) {
     const Result result = stay(parameters...);
     pthread_testcancel();
@@ -249,8 +302,8 @@ Table Offload::metered() const {
   replace<&Table::clCreateCommandQueue>(table, MeteredQueue<&Table::clCreateCommandQueue>::call);
   replace<&Table::clCreateCommandQueueWithProperties>(
       table, MeteredQueue<&Table::clCreateCommandQueueWithProperties>::call);
-  replace<&Table::clFinish>(table, MeteredWait<&Table::clFinish>::call_then_test_cancel);
-  replace<&Table::clWaitForEvents>(table, MeteredWait<&Table::clWaitForEvents>::call_then_test_cancel);
+  replace<&Table::clFinish>(table, MeteredWait<&Table::clFinish>::call_cancellable);
+  replace<&Table::clWaitForEvents>(table, MeteredWait<&Table::clWaitForEvents>::call_cancellable);
   replace<&Table::clCreateContext>(table, MeteredWait<&Table::clCreateContext>::call);
   replace<&Table::clCreateContextFromType>(table, MeteredWait<&Table::clCreateContextFromType>::call);
   replace<&Table::clBuildProgram>(table, MeteredWait<&Table::clBuildProgram>::call_then_test_cancel);
