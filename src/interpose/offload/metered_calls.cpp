@@ -139,49 +139,19 @@ struct MeteredCommand<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters..
   }
 };
 
-// The calls in which a thread waits and may be cancelled. Nothing of ours can run when it is unwound (scoped_thread_state.h), so what it
-// has begun ends with the thread; else it would be counted until the program ends.
-class CancellableWaits {
- public:
-  // False: there is no memory for it.
-  bool begin() noexcept { return has_key_ && pthread_setspecific(key_, as_value(count() + 1)) == 0; }
-  void end() noexcept { pthread_setspecific(key_, as_value(count() - 1)); }
-
-  static CancellableWaits& of_this_thread() noexcept {
-    static CancellableWaits waits;
-    return waits;
-  }
-
- private:
-  CancellableWaits() noexcept : has_key_(pthread_key_create(&key_, end_all) == 0) {}
-  [[nodiscard]] std::uintptr_t count() const noexcept {
-    return reinterpret_cast<std::uintptr_t>(pthread_getspecific(key_));
-  }
-  static void* as_value(std::uintptr_t count) noexcept {
-    return reinterpret_cast<void*>(count);  // NOLINT(performance-no-int-to-ptr)
-  }
-  static void end_all(void* begun) noexcept {
-    Interposer* const p = current_interposer();
-    if (p == nullptr || p->offload == nullptr) return;
-    for (auto left = reinterpret_cast<std::uintptr_t>(begun); left != 0; --left) p->offload->end_wait(true);
-  }
-
-  pthread_key_t key_{};
-  const bool has_key_;
-};
-
 // Not inlined, so that the caller needs no cleanup. Null: the wait must not be cut short.
 [[gnu::noinline]] Offload* begin_cancellable_wait() noexcept {
   const base::ScopedCancelDisable uncancelled;
-  if (!CancellableWaits::of_this_thread().begin()) return nullptr;
-  offload().begin_wait();
-  return &offload();
+  Offload& run = offload();
+  if (!run.cancellable_waits().begin()) return nullptr;
+  run.begin_wait();
+  return &run;
 }
 
 [[gnu::noinline]] void end_cancellable_wait(bool good) noexcept {
   const base::ScopedCancelDisable uncancelled;
   offload().end_wait(good);
-  CancellableWaits::of_this_thread().end();
+  offload().cancellable_waits().end();
 }
 
 // A function that returns when the device, or the server, has answered: called by a thread that can be cancelled within it, or cannot,
@@ -288,6 +258,12 @@ void meter_if_command(Table& table) {
 constexpr bool enqueues(std::string_view name) { return name.starts_with("clEnqueue"); }
 
 }  // namespace
+
+void Offload::end_cut_waits(void* count) noexcept {
+  Interposer* const p = current_interposer();
+  if (p == nullptr || p->offload == nullptr) return;
+  for (auto left = CancellableWaits::counted(count); left != 0; --left) p->offload->end_wait(true);
+}
 
 Table Offload::metered() const {
   Table table = below_;

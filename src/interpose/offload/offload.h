@@ -19,6 +19,7 @@
 #include "base/mutex.h"
 #include "base/opencl.h"
 #include "base/settings.h"
+#include "interpose/offload/cancellable_waits.h"
 #include "interpose/offload/run_meter.h"
 #include "learn/offload.h"
 #include "learn/run_file.h"
@@ -61,6 +62,7 @@ class Offload {
   void move(std::uint64_t bytes) noexcept;
   void fail() noexcept;
   void forget_queues() noexcept;
+  [[nodiscard]] CancellableWaits& cancellable_waits() { return cancellable_waits_; }
 
   // The process exits: keeps what the run has cost, if it used one device, of those that were listed, and no call failed.
   void save() noexcept;
@@ -84,6 +86,7 @@ class Offload {
     cl_device_id device = nullptr;
   };
 
+  static void end_cut_waits(void* count) noexcept;
   static std::vector<ListedDevice> list_devices(const std::vector<ListedPlatform>& platforms,
                                                 cl_platform_info links);
   learn::OffloadDecision decide(const std::vector<ListedPlatform>& platforms, cl_platform_info links);
@@ -94,6 +97,7 @@ class Offload {
   const Table below_;
   const base::Settings& settings_;
   base::Clock& clock_;
+  CancellableWaits cancellable_waits_{end_cut_waits};
 
   mutable base::Mutex mutex_;
   RunMeter meter_ CLEAVE_GUARDED_BY(mutex_);
