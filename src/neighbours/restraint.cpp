@@ -87,11 +87,11 @@ void RestraintControl::raise(double pressure, base::Nanoseconds now) {
   }
   if (compared_) return judge_without_slices(pressure, now);
   if (is_in_vain(pressure, now)) return give_up(now);
-  if (level_ == kMaxRestraint) return doubt_the_top(pressure, now);
   if (is_resting(pressure, now)) {
     next_ = rest_end_;
     return;
   }
+  if (level_ == kMaxRestraint) return doubt_the_top(pressure, now);
   if (!std::exchange(new_load_, false) && bottom_.level == 0) bottom_ = {level_, pressure, now};
   const auto doublings = static_cast<unsigned>(std::clamp(std::log2(pressure / target_), 0.0, 10.0));
   step_up(std::min(1 + doublings, kMaxStep), now);
@@ -144,10 +144,11 @@ void RestraintControl::rest_at(unsigned level, double pressure, base::Nanosecond
   compared_ = false;
 }
 
-// Whether the pressure is still what raising did nothing about. If it is another, the rests begin anew.
+// Whether the pressure is still what raising did nothing about. If it is another, the rests begin anew. At the top there is nothing to
+// raise, and a pressure that is still falling from what it was at level 1 is no other load.
 bool RestraintControl::is_resting(double pressure, base::Nanoseconds now) {
   if (rest_pressure_ <= 0 || now >= rest_end_) return false;
-  const bool same = pressure <= kOtherLoad * rest_pressure_;
+  const bool same = level_ == kMaxRestraint || pressure <= kOtherLoad * rest_pressure_;
   if (!same) forget_climb();
   return same;
 }

@@ -18,7 +18,8 @@
 //             That is judged at kMaxRestraint, and in the first climb as soon as such a difference would show in what is sent.
 //             If the climb began with slices, level 1 is tried first for kSettle; where p is then not higher by kGain, the rest is
 //             there, else at the climb's first level. The next raise comes after the rest, or when p exceeds kOtherLoad × what
-//             it was at its level.
+//             it was at its level. Where it is not known from where kMaxRestraint was reached, that is compared with level 1
+//             in the same way, and again after each rest.
 //
 // A probe fails if p exceeds T within kProbation of its use; then the pause of its level doubles, up to kMaxPause. It is
 // kFirstPause again when a probe of the level succeeds, or when p has fallen to less than half of what it was before the probe:

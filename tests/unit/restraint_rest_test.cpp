@@ -96,6 +96,22 @@ TEST(RestraintRest, WhatARaiseGainsIsKept) {
   }
 }
 
+// After a silence nothing says from where the top was reached, so it is compared with sleeping waits, but not again and again.
+TEST(RestraintRest, TopIsDoubtedOnceARest) {
+  for (const double at_top : {0.04, 0.1, 0.35}) {
+    Host host([&](unsigned restraint, Nanoseconds) { return restraint < kMaxRestraint ? 0.9 : at_top; });
+    host.run(5min);
+    host.silence(true);
+    host.run(20s);
+    host.silence(false);
+    host.run(20min);
+    const Nanoseconds from = host.now();
+    host.run(1h);
+    EXPECT_GT(share_at(host, from, kMaxRestraint), 0.96) << at_top;
+    EXPECT_LT(host.since(from).changes, 40U) << at_top;
+  }
+}
+
 TEST(RestraintRest, EndsWhereTheLoadIsAnother) {
   Host host([](unsigned, Nanoseconds) { return 0.5; });
   host.run(30min);
