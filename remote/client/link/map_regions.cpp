@@ -1,11 +1,12 @@
 #include "remote/client/link/map_regions.h"
 
 #include <algorithm>
-#include <fcntl.h>
 #include <new>
 #include <utility>
 
 #include <sys/mman.h>
+
+#include "remote/client/link/memory_file.h"
 
 namespace cleave::remote::client {
 namespace {
@@ -28,7 +29,8 @@ std::shared_ptr<MapRegions> MapRegions::map(int descriptor, std::uint64_t begin,
 }
 
 // A page that the parent changes later is still the parent's, if the child has not written to it.
-void MapRegions::close_in_child() const {
+void MapRegions::close_in_child() {
+  in_child_ = true;
   static_cast<void>(::mmap(data_, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
                            descriptor_, static_cast<off_t>(begin_)));
 }
@@ -97,12 +99,13 @@ std::shared_ptr<MapRegion> MapRegions::take(std::size_t size, std::vector<Notice
 
 // Allocated before it is touched: missing memory would otherwise be a fatal SIGBUS.
 bool MapRegions::back(MapRegion& region) const {
-  region.is_backed_ = region.is_backed_ || ::fallocate(descriptor_, 0, static_cast<off_t>(region.offset_),
-                                                       static_cast<off_t>(region.size_)) == 0;
+  region.is_backed_ = region.is_backed_ || back_memory(descriptor_, region.offset_, region.size_);
   return region.is_backed_;
 }
 
+// In a forked child the descriptor's number may be another file's by now.
 void MapRegions::release(MapRegion* region) noexcept {
+  if (in_child_) return;
   const base::MutexLock lock(mutex_);
   const auto entry = std::find_if(entries_.begin(), entries_.end(),
                                   [region](const Entry& each) { return &each.region == region; });
@@ -150,8 +153,7 @@ void MapRegions::give_back() noexcept {
 }
 
 void MapRegions::discard(const MapRegion& region) const {
-  ::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(region.offset_),
-              static_cast<off_t>(region.size_));
+  give_back_memory(descriptor_, region.offset_, region.size_);
 }
 
 }  // namespace cleave::remote::client

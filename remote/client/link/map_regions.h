@@ -59,7 +59,8 @@ class MapRegions : public std::enable_shared_from_this<MapRegions> {
   ~MapRegions();
 
   // In a forked child, before the descriptor is closed: what it writes to maps that it inherited is its own from now on.
-  void close_in_child() const;
+  // Nothing is given back any more: it is the parent's.
+  void close_in_child();
 
   // A region of at least that size. Null: there is no room. Notices are to be sent before it is used, also if there is none.
   std::shared_ptr<MapRegion> take(std::size_t size, std::vector<Notice>& notices) noexcept;
@@ -98,6 +99,8 @@ class MapRegions : public std::enable_shared_from_this<MapRegions> {
   std::byte* const data_;
   const std::uint64_t begin_;
   const std::size_t size_;
+  // Set while the child has one thread. There the mutex may be held by a thread that only the parent has.
+  bool in_child_ = false;
   base::Mutex mutex_;  // a leaf
   Entries entries_ CLEAVE_GUARDED_BY(mutex_);
   bool has_ended_ CLEAVE_GUARDED_BY(mutex_) = false;

@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "remote/client/link/memory_file.h"
+
 namespace cleave::remote::client {
 namespace {
 
@@ -62,8 +64,7 @@ SharedArea::Place SharedArea::allocate(std::size_t size) noexcept try {
   if (end > backed_) {
     // Allocated before it is touched: missing memory would otherwise be a fatal SIGBUS.
     const std::size_t more = std::min(rounded(end, kGrowthStep), size_);
-    if (::fallocate(descriptor_, 0, static_cast<off_t>(backed_), static_cast<off_t>(more - backed_)) != 0)
-      return {};
+    if (!back_memory(descriptor_, backed_, more - backed_)) return {};
     backed_ = more;
   }
   allocated_.emplace(offset, end);
@@ -98,18 +99,14 @@ void SharedArea::trim(std::chrono::milliseconds unused) noexcept {
   reclaim_idle();
   if (!allocated_.empty() || backed_ <= kKeptOnTrim) return;
   if (std::chrono::steady_clock::now() - last_allocated_ < unused) return;
-  if (::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(kKeptOnTrim),
-                  static_cast<off_t>(backed_ - kKeptOnTrim)) == 0)
-    backed_ = kKeptOnTrim;
+  if (give_back_memory(descriptor_, kKeptOnTrim, backed_ - kKeptOnTrim)) backed_ = kKeptOnTrim;
 }
 
 // What lies between the places.
 void SharedArea::discard_unused() {
   std::size_t from = 0;
   const auto discard_until = [&](std::size_t to) {
-    if (from < to)
-      ::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(from),
-                  static_cast<off_t>(to - from));
+    if (from < to) give_back_memory(descriptor_, from, to - from);
   };
   for (const auto& [begin, end] : allocated_) {
     discard_until(begin);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <pthread.h>
 #include <tuple>
 #include <unistd.h>
 #include <vector>
@@ -128,6 +130,23 @@ TEST_F(MapRegionsTest, AForkedChildWritesToItsOwn) {
   EXPECT_EQ(region->data()[5], std::byte{1});
 }
 
+// Neither of its parent's memory nor, behind a descriptor that has been closed, of a file that it has opened since.
+TEST_F(MapRegionsTest, AForkedChildGivesNothingBack) {
+  auto region = take(2 * kMiB);
+  ASSERT_TRUE(regions_->back(*region));
+  regions_->end();
+  const pid_t child = fork();
+  if (child == 0) {
+    regions_->close_in_child();
+    region.reset();
+    _exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(backed(), 2 * kMiB);
+}
+
 TEST_F(MapRegionsTest, OutliveTheirConnection) {
   auto regions = MapRegions::map(area_->descriptor(), kBefore, kRegions);
   std::vector<MapRegions::Notice> notices;
@@ -151,6 +170,29 @@ TEST_F(MapRegionsTest, GoWithTheirConnectionButForThoseInUse) {
   EXPECT_EQ(take(kMiB), nullptr);
   EXPECT_TRUE(notices_.empty());
   used.reset();
+  EXPECT_EQ(backed(), 0U);
+}
+
+// Allocating and giving back are cancellation points of the system's, but none of a program's.
+TEST_F(MapRegionsTest, AreWholeThoughTheThreadIsCancelled) {
+  bool is_over = false;
+  const std::function<void()> use = [&] {
+    pthread_cancel(pthread_self());
+    auto place = area_->allocate(kBefore);
+    auto region = take(2 * kMiB);
+    EXPECT_TRUE(regions_->back(*region));
+    regions_->end();
+    area_->end();
+    is_over = true;
+  };
+  const auto run = [](void* function) -> void* {
+    (*static_cast<const std::function<void()>*>(function))();
+    return nullptr;
+  };
+  pthread_t thread{};
+  ASSERT_EQ(pthread_create(&thread, nullptr, run, const_cast<std::function<void()>*>(&use)), 0);
+  ASSERT_EQ(pthread_join(thread, nullptr), 0);
+  EXPECT_TRUE(is_over);
   EXPECT_EQ(backed(), 0U);
 }
 

@@ -1,0 +1,25 @@
+// The memory of a file that has no other place. fallocate() is a cancellation point, and most of those who call these cannot be
+// unwound, so a thread that is cancelled meanwhile goes later.
+#pragma once
+
+#include <cstdint>
+#include <fcntl.h>
+
+#include "base/scoped_thread_state.h"
+
+namespace cleave::remote::client {
+
+// Allocates these bytes. False: there is no memory.
+inline bool back_memory(int descriptor, std::uint64_t offset, std::uint64_t size) {
+  const base::ScopedCancelDisable uncancelled;
+  return ::fallocate(descriptor, 0, static_cast<off_t>(offset), static_cast<off_t>(size)) == 0;
+}
+
+// Gives these bytes back to the system; they are 0 from then on. False: they stay.
+inline bool give_back_memory(int descriptor, std::uint64_t offset, std::uint64_t size) {
+  const base::ScopedCancelDisable uncancelled;
+  return ::fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                     static_cast<off_t>(size)) == 0;
+}
+
+}  // namespace cleave::remote::client
