@@ -296,9 +296,14 @@ void Workers::watch_clients(const std::vector<pollfd>& watched) {
 
 void Workers::add_to(std::vector<pollfd>& polled) {
   polled_.clear();
+  next_heard_ = Time::max();
   const Time now = steady_clock::now();
   for (Worker& worker : workers_) {
-    if (worker.control < 0 || worker.rate.next() > now) continue;
+    if (worker.control < 0) continue;
+    if (worker.rate.next() > now) {
+      next_heard_ = std::min(next_heard_, worker.rate.next());
+      continue;
+    }
     polled_.emplace_back(polled.size(), &worker);
     polled.push_back({worker.control, POLLIN, 0});
   }
@@ -319,11 +324,9 @@ void Workers::handle(const std::vector<pollfd>& polled) {
 }
 
 Time Workers::next_deadline() const {
-  const Time now = steady_clock::now();
-  Time until = Time::max();
+  Time until = next_heard_;
   for (const Worker& worker : workers_) {
     if (!worker.is_killed) until = std::min(until, worker.kill_deadline);
-    if (worker.control >= 0 && worker.rate.next() > now) until = std::min(until, worker.rate.next());
   }
   return until;
 }

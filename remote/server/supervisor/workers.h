@@ -125,6 +125,7 @@ class Workers {
   std::uint64_t latest_ = 0;  // worker
   std::list<Worker> workers_;
   std::vector<std::pair<std::size_t, Worker*>> polled_;  // whose control sockets are where in the list
+  Time next_heard_ = Time::max();  // when one that is not in the list may be heard again
   bool stopping_ = false;
   Time next_spawn_{};
   std::chrono::seconds spawn_retry_delay_;

@@ -1,5 +1,6 @@
 // Clients that send wrong lengths, ids, kinds, sizes and states. The server disconnects them or answers with OpenCL's
 // errors; it never crashes or hangs, and the next client is served.
+#include <algorithm>
 #include <numeric>
 #include <poll.h>
 #include <unistd.h>
@@ -413,6 +414,25 @@ TEST_F(HostileClient, FloodOfAWorkerIsHeardSlowly) {
     sent += ::send(control.get(), "t", 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 ? 1 : 0;
   EXPECT_GT(sent, 128U) << "as many as any worker may send at once";
   EXPECT_LT(sent, 4000U);
+}
+
+// One that has to wait is heard as soon as it may, not when something else wakes the supervisor.
+TEST_F(HostileClient, FloodOfAWorkerIsHeardSteadily) {
+  const auto client = ready();
+  const std::vector<pid_t> workers = server_.workers();
+  ASSERT_FALSE(workers.empty());
+  const base::FileDescriptor control = control_of(workers.front());
+  if (!control.is_open()) GTEST_SKIP() << "a process's descriptors cannot be had here";
+  Time last = std::chrono::steady_clock::now();
+  const Time until = last + std::chrono::seconds(5);
+  Time::duration longest{0};
+  while (last < until && wait_for(control.get(), POLLOUT, until)) {
+    ASSERT_EQ(::send(control.get(), "t", 1, MSG_NOSIGNAL), 1);
+    const Time now = std::chrono::steady_clock::now();
+    longest = std::max(longest, now - last);
+    last = now;
+  }
+  EXPECT_LT(longest, std::chrono::milliseconds(800));
 }
 
 TEST_F(HostileClient, ServerOwnedObjectsCannotBeReleased) {
