@@ -99,13 +99,14 @@ std::string Greeter::let_in(Arrival& arrival, Streams& streams, const std::funct
   std::string why;
   streams.outside = open(arrival, until, certificate, why);
   if (!streams.outside) return why;
-  base::MutexLock lock(mutex_);
-  const std::shared_ptr<const Credentials> credentials = credentials_;
-  lock.unlock();
   const auto input = std::make_unique<FrameReader>(*streams.outside, std::chrono::seconds(kHelloSeconds));
   auto opening = read_opening(*input, until, why);
   if (!opening) return why;
   if (opening->peer) return let_in(*opening->peer, arrival, streams, *input, until);
+  // Not before: they may have been read again since it has connected.
+  base::MutexLock lock(mutex_);
+  const std::shared_ptr<const Credentials> credentials = credentials_;
+  lock.unlock();
   auto greeted = check_hello(*streams.outside, *opening->hello, *credentials, certificate, why);
   if (!greeted) return why;
   Introduction introduction{0, arrival.peer, arrival.peer_key, std::move(greeted->client),

@@ -143,6 +143,28 @@ TEST_F(Tenants, AreReadAgainWhenTheyHaveChanged) {
   EXPECT_EQ(bob.error_of(1), CL_SUCCESS) << "he has proved who he is before";
 }
 
+// Whoever has a token that is to be no good any more may have connected before, to show it later.
+TEST_F(Tenants, ProveWhoTheyAreByTheFileOfThatMoment) {
+  write("[alice]\ntoken = 'stolen'\n");
+  ServerProcess server = start({});
+  const Endpoint endpoint = server.endpoint();
+  flatbuffers::FlatBufferBuilder hello;
+  const auto token = hello.CreateString("stolen");
+  hello.Finish(wire::CreateHello(hello, kVersion, kOldestVersion, 0, wire::ByteOrder::little, token));
+  const HeaderBytes header = encode({FrameKind::hello, hello.GetSize(), 0});
+  RawClient early(endpoint);
+  ASSERT_TRUE(early.send_bytes(header.data(), header.size()));
+  EXPECT_EQ(refusal(endpoint, "stolen"), "");
+  write("[alice]\ntoken = 'changed'\n");
+  server.signal(SIGHUP);
+  ASSERT_TRUE(kit::eventually([&] { return refusal(endpoint, "changed").empty(); }));
+  ASSERT_TRUE(early.send_bytes(hello.GetBufferPointer(), hello.GetSize()));
+  const auto* const welcome = early.await_welcome();
+  ASSERT_NE(welcome, nullptr);
+  ASSERT_NE(welcome->text(), nullptr) << "admitted";
+  EXPECT_EQ(welcome->text()->str(), "the token is wrong or missing");
+}
+
 TEST_F(Tenants, WhoWaitsIsGrantedWhatTheFileSaysNow) {
   write("[alice]\ntoken = 'first'\nsessions = 1\n[bob]\ntoken = 'second'\nsessions = 1\n");
   ServerProcess server = start({"--queue-time", "600", "--max-clients", "4", "--mixed-tenants"});
