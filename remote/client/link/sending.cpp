@@ -133,6 +133,7 @@ cl_int Connection::wait_for_window(WindowNeeds needs) {
 // Returns soon, when everything that the server has sent so far has been handled.
 void Connection::poll_server() {
   call({}, [](Builder& b) { return wire::CreateQuery(b, wire::InfoSubject::platform); });
+  const base::ScopedCancelDisable uncancelled;
   std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
@@ -275,6 +276,7 @@ void Connection::arm_flush_timer() {
 }
 
 void Connection::release(Id id, bool urgent) {
+  if (!alive()) return;  // in a forked child a thread that only its parent has may hold the lock
   bool first = false;
   {
     const base::MutexLock lock(released_mutex_);
@@ -283,7 +285,7 @@ void Connection::release(Id id, bool urgent) {
     if (urgent || released_.size() >= kMaxGatheredReleases)
       releases_urgent_.store(true, std::memory_order_release);
   }
-  if (!first || !alive()) return;
+  if (!first) return;
   gathered_.store(true, std::memory_order_release);
   arm_flush_timer();
 }

@@ -231,11 +231,15 @@ void Workers::end_worker(Worker& worker) {
   if (connection.is_open()) assign(std::move(connection));
 }
 
-// Of a worker that has ended, and does so for the supervisor.
+// Of a worker that has ended, and does so for the supervisor. What it has left behind may go on sending, where it cannot be killed,
+// and the other clients must still be served.
 void Workers::read_last_messages(Worker& worker) {
+  constexpr int kMost = 1024;  // more than a socket holds
   char byte = 0;
-  while (worker.control >= 0 && ::recv(worker.control, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0)
+  for (int i = 0; i < kMost && worker.control >= 0; ++i) {
+    if (::recv(worker.control, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0) break;
     read_message(worker);
+  }
   if (worker.control >= 0) end_worker(worker);
 }
 
