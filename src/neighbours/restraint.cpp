@@ -114,9 +114,11 @@ bool RestraintControl::is_in_vain(double pressure, base::Nanoseconds now) const 
   return same_load && rest_pressure_ <= 0 && expected >= resolution(bottom_.pressure);
 }
 
-// A climb whose bottom is not known may have come to the top in vain, too.
+// A climb whose bottom is not known may have come to the top in vain, too, and what one has gained may be gone with its load.
 void RestraintControl::doubt_the_top(double pressure, base::Nanoseconds now) {
-  if (bottom_.level != 0) return;
+  if (top_pressure_ <= 0) top_pressure_ = pressure;
+  if (bottom_.level != 0 && pressure <= kOtherLoad * top_pressure_) return;
+  top_pressure_ = 0;
   bottom_ = {level_, pressure, now};
   give_up(now);
 }
@@ -131,6 +133,8 @@ void RestraintControl::give_up(base::Nanoseconds now) {
 
 void RestraintControl::judge_without_slices(double pressure, base::Nanoseconds now) {
   const bool worse = pressure > bottom_.pressure * (1 + kGain) || now - bottom_.at > kFresh;
+  // Where launches are long, so is the time in which the neighbours did without what the top may gain.
+  if (bottom_.level == kMaxRestraint) rest_ = std::max(rest_, kRestOfDoubt * (now - bottom_.at));
   if (worse) return rest_at(bottom_.level, bottom_.pressure, now);
   rest_at(level_, pressure, now);
 }
@@ -139,8 +143,9 @@ void RestraintControl::rest_at(unsigned level, double pressure, base::Nanosecond
   level_ = level;
   rest_pressure_ = pressure;
   rest_end_ = next_ = now + std::chrono::duration_cast<base::Nanoseconds>(rest_ * spread_);
-  rest_ = std::min(2 * rest_, kMaxPause);
+  rest_ = std::max(rest_, std::min(2 * rest_, kMaxPause));
   bottom_ = {};
+  top_pressure_ = 0;
   compared_ = false;
 }
 
@@ -162,6 +167,7 @@ void RestraintControl::forget_climb() {
 // It was that of a load that may be another by now.
 void RestraintControl::forget_bottom() {
   bottom_ = {};
+  top_pressure_ = 0;
   compared_ = false;
   new_load_ = true;
 }

@@ -18,8 +18,9 @@
 //             That is judged at kMaxRestraint, and in the first climb as soon as such a difference would show in what is sent.
 //             If the climb began with slices, level 1 is tried first for kSettle; where p is then not higher by kGain, the rest is
 //             there, else at the climb's first level. The next raise comes after the rest, or when p exceeds kOtherLoad × what
-//             it was at its level. Where it is not known from where kMaxRestraint was reached, that is compared with level 1
-//             in the same way, and again after each rest.
+//             it was at its level. Where it is not known from where kMaxRestraint was reached, or p exceeds kOtherLoad × what
+//             it was when that had gained something, kMaxRestraint is compared with level 1 in the same way, and again after
+//             each rest, which then lasts kRestOfDoubt × the comparison at least.
 //
 // A probe fails if p exceeds T within kProbation of its use; then the pause of its level doubles, up to kMaxPause. It is
 // kFirstPause again when a probe of the level succeeds, or when p has fallen to less than half of what it was before the probe:
@@ -88,6 +89,7 @@ class RestraintControl {
   static constexpr unsigned kMaxStep = 3;
   static constexpr base::Nanoseconds kHold = 2 * kSettle;
   static constexpr base::Nanoseconds kFirstRest = 4 * kFirstPause;
+  static constexpr int kRestOfDoubt = 32;     // as a multiple of the time at level 1
   static constexpr double kGain = 0.03;       // as a share of the pressure
   static constexpr double kOtherLoad = 1.25;  // as a multiple of it
   static constexpr base::Nanoseconds kFresh = 40 * kSettle;
@@ -148,6 +150,7 @@ class RestraintControl {
     base::Nanoseconds at{0};
   };
   Bottom bottom_;
+  double top_pressure_ = 0;   // with which kMaxRestraint was reached, if that gained something; 0: not known
   bool compared_ = false;     // the level is 1 only to see whether the slices of the bottom gain anything
   double rest_pressure_ = 0;  // of the level to which a climb in vain went back; 0: there was none
   base::Nanoseconds rest_end_{0};

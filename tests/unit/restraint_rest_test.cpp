@@ -112,6 +112,18 @@ TEST(RestraintRest, TopIsDoubtedOnceARest) {
   }
 }
 
+// A climb that gained something says nothing about what comes later.
+TEST(RestraintRest, TopIsDoubtedWhenWhatItGainedIsGone) {
+  Host host([](unsigned restraint, Nanoseconds) { return restraint < 6 ? 0.9 : 0.2; });
+  host.run(5min);
+  ASSERT_EQ(host.restraint(), kMaxRestraint);
+  host.set([](unsigned, Nanoseconds) { return 0.5; });
+  host.run(20min);
+  const Nanoseconds from = host.now();
+  host.run(1h);
+  EXPECT_LT(share_at(host, from, kMaxRestraint), 0.05);
+}
+
 TEST(RestraintRest, EndsWhereTheLoadIsAnother) {
   Host host([](unsigned, Nanoseconds) { return 0.5; });
   host.run(30min);
