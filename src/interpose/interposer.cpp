@@ -59,6 +59,12 @@ bool keeps_findings(const base::Settings& settings) {
   return settings.explain || (!settings.stats.empty() && settings.stats != "stderr");
 }
 
+KernelRecord record_of_unknown(observe::Counters& counters) {
+  KernelRecord record;
+  record.counters = &counters.of("(unknown)");
+  return record;
+}
+
 }  // namespace
 
 Interposer::Interposer(const Table& below, Face above, base::Configuration loaded, base::Clock& time)
@@ -71,7 +77,7 @@ Interposer::Interposer(const Table& below, Face above, base::Configuration loade
       owner(next, configuration),
       neighbours(forks_, configuration.settings),
       counters(forks_),
-      unknown_kernel(counters.of("(unknown)")),
+      unknown_kernel(record_of_unknown(counters)),
       findings(forks_, keeps_findings(configuration.settings)),
       records(forks_),
       memory(forks_, next, limits, configuration.settings.registry),
@@ -91,7 +97,7 @@ Interposer::Interposer(const Table& below, Face above, base::Configuration loade
 std::unique_ptr<Tracer> Interposer::make_tracer() {
   if (settings().trace.empty()) return nullptr;
   return std::make_unique<Tracer>(TraceSources{forks_, next, clock, configuration, face.name, neighbours,
-                                               counters, unknown_kernel, records, owner});
+                                               *unknown_kernel.counters, records, owner});
 }
 
 bool Interposer::begin() noexcept {
@@ -113,11 +119,6 @@ void Interposer::end() noexcept {
   if (trace) trace->end(reports);
   if (policy->measures_launches()) costs.save(settings().cache);
   neighbours.stop();
-}
-
-void Interposer::count_unsplit(observe::KernelCounters& kernel, plan::UnsplitReason why) noexcept {
-  kernel.count_unsplit(static_cast<std::size_t>(why));
-  neighbours.entry().count_unsplit();
 }
 
 void Interposer::count_split(observe::KernelCounters& kernel, std::size_t slices, base::Nanoseconds added,

@@ -58,7 +58,7 @@ class Interposer {
   SplitOwner owner;
   neighbours::Neighbours neighbours;
   observe::Counters counters;
-  observe::KernelCounters& unknown_kernel;  // counts launches of kernels without a record
+  const KernelRecord unknown_kernel;  // what is known of kernels without a record, and counts their launches
   KernelFindings findings;
   ObjectRecords records;
   MemoryLimits memory;
@@ -101,7 +101,10 @@ class Interposer {
   }
 
   // A launch of this kernel, or of one without a record, has been forwarded or split.
-  void count_unsplit(observe::KernelCounters& kernel, plan::UnsplitReason why) noexcept;
+  void count_unsplit(observe::KernelCounters& kernel, plan::UnsplitReason why) noexcept {
+    kernel.count_unsplit(static_cast<std::size_t>(why));
+    neighbours.entry().count_unsplit();
+  }
   void count_split(observe::KernelCounters& kernel, std::size_t slices, base::Nanoseconds added,
                    const plan::LaunchMethod& method) noexcept;
 

@@ -1,7 +1,5 @@
 #include "observe/counters.h"
 
-#include <cassert>
-
 namespace cleave::observe {
 namespace {
 
@@ -20,8 +18,6 @@ KernelStatistics& KernelStatistics::operator+=(const KernelStatistics& other) {
   added += other.added;
   return *this;
 }
-
-void KernelCounters::count_unsplit(std::size_t reason) noexcept { unsplit_[reason].fetch_add(1, kRelaxed); }
 
 void KernelCounters::count_split(std::size_t slices, base::Nanoseconds added) noexcept {
   split_.fetch_add(1, kRelaxed);
@@ -61,16 +57,8 @@ KernelCounters& Counters::of(const std::string& name) {
   const base::MutexLock lock(mutex_);
   const auto found = by_name_.find(name);
   if (found != by_name_.end()) return found->second;
-  return by_name_[by_name_.size() < kMaxNames ? name : "(others)"];
-}
-
-std::string Counters::name_of(const KernelCounters& counters) const {
-  const base::MutexLock lock(mutex_);
-  for (const auto& [name, each] : by_name_) {
-    if (&each == &counters) return name;
-  }
-  assert(false);
-  return "(unknown)";
+  const std::string& own = by_name_.size() < kMaxNames ? name : "(others)";
+  return by_name_.try_emplace(own, own).first->second;
 }
 
 std::vector<Counters::Named> Counters::all() const {

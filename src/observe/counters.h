@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -41,7 +42,14 @@ struct KernelStatistics {
 // The counters of one kernel name.
 class KernelCounters {
  public:
-  void count_unsplit(std::size_t reason) noexcept;
+  explicit KernelCounters(std::string name) : name_(std::move(name)) {}
+
+  // Never changes.
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+  void count_unsplit(std::size_t reason) noexcept {
+    unsplit_[reason].fetch_add(1, std::memory_order_relaxed);
+  }
   void count_split(std::size_t slices, base::Nanoseconds added) noexcept;
   void count_pipelined() noexcept;
   void count_queued(std::size_t reason) noexcept;
@@ -55,6 +63,7 @@ class KernelCounters {
   std::array<std::atomic<std::uint64_t>, kUnsplitReasonCount> unsplit_{};
   std::atomic<std::uint64_t> pipelined_{0};
   std::array<std::atomic<std::uint64_t>, kSingleQueueReasonCount> queued_{};
+  const std::string name_;
 };
 
 class Counters {
@@ -72,9 +81,6 @@ class Counters {
   // The counters of all kernels of that name. Never invalidated. From the 4097th name on, all new names share one set,
   // "(others)".
   KernelCounters& of(const std::string& name);
-
-  // The name of these counters. Requires: they come from of().
-  [[nodiscard]] std::string name_of(const KernelCounters& counters) const;
 
   // Sorted by name, without names that were never launched.
   [[nodiscard]] std::vector<Named> all() const;

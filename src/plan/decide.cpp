@@ -72,8 +72,8 @@ std::optional<UnsplitReason> obstacle(const base::Settings& settings, const Kern
 
 std::size_t alpha_slices(const base::Settings& settings, const Kernel& kernel, const Device& device,
                          unsigned vms) {
-  const base::AlphaTable& device_alpha = device.alpha.is_set() ? device.alpha : settings.alpha;
-  return std::size_t{vms} * (kernel.alpha.is_set() ? kernel.alpha : device_alpha).of(vms);
+  const base::AlphaTable& device_alpha = device.alpha != nullptr ? *device.alpha : settings.alpha;
+  return std::size_t{vms} * (kernel.alpha != nullptr ? *kernel.alpha : device_alpha).of(vms);
 }
 
 bool may_overlap(base::LaunchMode mode, const Kernel& kernel, const Device& device) {

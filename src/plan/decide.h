@@ -59,7 +59,7 @@ UnsplitReason kind_of(UnsplitReason why);
 // What the statistics call its kind.
 const char* name(UnsplitReason why);
 
-// What is known of a kernel.
+// What is known of a kernel. Small, since each launch copies it.
 struct Kernel {
   enum class Source : std::uint8_t {
     splittable,    // does not observe a cut
@@ -77,7 +77,8 @@ struct Kernel {
   bool shares_stores = false;
   // The kernel may depend on the local size chosen for a launch that names none.
   bool depends_on_grouping = true;
-  base::AlphaTable alpha = {};  // α for this kernel; not set: the device's or the general one
+  // α for this kernel, in the settings; null: the device's or the general one.
+  const base::AlphaTable* alpha = nullptr;
 };
 
 // A group that reads results of earlier groups finds them complete only if these are in earlier slices.
@@ -87,9 +88,9 @@ inline Order order_of(const Kernel& kernel) { return needs_order(kernel) ? Order
 // What is known of a device.
 struct Device {
   std::size_t cores = 1;
-  std::size_t resident_groups = 1;  // upper bound of the work-groups it can hold at once
-  std::size_t resident_items = 1;   // upper bound of the work-items
-  base::AlphaTable alpha = {};      // α for this device; not set: the general one
+  std::size_t resident_groups = 1;          // upper bound of the work-groups it can hold at once
+  std::size_t resident_items = 1;           // upper bound of the work-items
+  const base::AlphaTable* alpha = nullptr;  // α for this device, in the settings; null: the general one
   unsigned queues = 1;  // the most queues for one launch, so that other work still gets in between
   bool gains_from_pipelining = false;  // slices on several queues gain something and are safe
 };

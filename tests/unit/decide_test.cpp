@@ -49,11 +49,14 @@ TEST(Decide, UnsplittableKernelsGiveTheirReason) {
 TEST(Decide, KernelAlphaOverridesDeviceAlphaOverridesDefault) {
   Kernel kernel = kSplittable;
   Device device = kDevice;
-  device.alpha = 2;
+  const base::AlphaTable two = 2;
+  const base::AlphaTable three = 3;
+  const base::AlphaTable by_vms = *base::AlphaTable::parse("1:10,2:7,4:4");
+  device.alpha = &two;
   EXPECT_EQ(alpha_slices(kAlpha, kernel, device, 5), 10U);
-  kernel.alpha = 3;
+  kernel.alpha = &three;
   EXPECT_EQ(alpha_slices(kAlpha, kernel, device, 5), 15U);
-  kernel.alpha = *base::AlphaTable::parse("1:10,2:7,4:4");
+  kernel.alpha = &by_vms;
   EXPECT_EQ(alpha_slices(kAlpha, kernel, device, 1), 10U);
   EXPECT_EQ(alpha_slices(kAlpha, kernel, device, 3), 21U) << "the α of two";
   EXPECT_EQ(alpha_slices(kAlpha, kernel, device, 5), 20U);

@@ -78,7 +78,7 @@ void apply_settings(const base::Settings& settings, const Table& next, cl_device
     return;
   for (const base::NamedSettings& named : settings.devices) {
     if (!base::matches(named.pattern, name.data())) continue;
-    if (named.alpha.is_set()) facts.alpha = named.alpha;
+    if (named.alpha.is_set()) facts.alpha = &named.alpha;
     if (named.cores != 0) facts.cores = named.cores;
   }
 }

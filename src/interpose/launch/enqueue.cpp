@@ -24,7 +24,8 @@ using plan::UnsplitReason;
 // The only launch that a kernel with the prelude would misinterpret: an offset in the third dimension that it sees as
 // a negative number.
 bool is_mistaken_for_tag(Interposer& p, const Call& call, const KernelRecord& kernel) {
-  if (call.dims != 3 || call.offset == nullptr || !kernel.may_have_prelude) return false;
+  if (call.dims != 3 || call.offset == nullptr || !kernel.may_have_prelude) [[likely]]
+    return false;
   constexpr std::size_t kWide = std::numeric_limits<std::int64_t>::max();
   const bool has_bit_31 = ((call.offset[2] >> 31U) & 1U) != 0;
   const bool wide = call.offset[2] + call.global[2] - 1 > kWide;
@@ -41,15 +42,15 @@ cl_int refuse() {
   return CL_INVALID_GLOBAL_OFFSET;
 }
 
-KernelRecord known(Interposer& p, cl_kernel kernel) {
-  KernelRecord unknown;
-  unknown.counters = &p.unknown_kernel;
-  return p.records.kernels.find(kernel).value_or(unknown);
+void count_unsplit(Interposer& p, cl_kernel kernel, UnsplitReason why) {
+  const auto known = p.records.kernels.find(kernel);
+  p.count_unsplit(*(known ? *known : p.unknown_kernel).counters, why);
 }
 
 // The driver's answer to the whole launch shows whether it accepts smaller work-groups, from then on.
 void note_accepted_shape(Interposer& p, const Call& call, const PlannedLaunch& launch) {
-  if (!launch.refused_for_shape() || !call.is_uneven()) return;
+  if (!launch.refused_for_shape() || !call.is_uneven()) [[likely]]
+    return;
   const cl_device_id device = launch.queue().device;
   p.records.kernels.update(call.kernel, [device](KernelRecord& record) { record.uneven_accepted = device; });
 }
@@ -93,9 +94,10 @@ bool is_needed(Interposer& p, DeviceTurn& turn, const Call& call, const KernelRe
 // does not confirm itself.
 constexpr std::uint64_t kCertain = 4;
 
-// Empty if the launch takes no turn.
-std::optional<cl_int> enqueue_in_turn(Interposer& p, const Call& call, const KernelRecord& kernel,
-                                      PlannedLaunch& launch) {
+// Empty if the launch takes no turn. Not inlined, nor are others below, so that most launches do without their code: a launch's own
+// time goes mostly into fetching what is not in the processor's caches any more after the driver's work for the one before.
+[[gnu::noinline]] std::optional<cl_int> enqueue_in_turn(Interposer& p, const Call& call,
+                                                        const KernelRecord& kernel, PlannedLaunch& launch) {
   const auto queue = p.records.queues.find(call.queue);
   if (!queue) return std::nullopt;
   const auto exempt = [&] {
@@ -132,7 +134,7 @@ std::optional<cl_int> enqueue_in_turn(Interposer& p, const Call& call, const Ker
 
 cl_int enqueue_planned(Interposer& p, const Call& call, const KernelRecord& kernel, PlannedLaunch& launch) {
   const PolicyDecision decision = p.policy->decide(launch);
-  if (!decision.unsplit_reason)
+  if (!decision.unsplit_reason) [[unlikely]]
     return launch_split(p, call, {kernel, launch.queue(), launch.range(), decision.slices, decision.key});
   const cl_int error = launch_unsplit(p, call, kernel, *decision.unsplit_reason);
   if (error != CL_SUCCESS) return error;
@@ -142,7 +144,8 @@ cl_int enqueue_planned(Interposer& p, const Call& call, const KernelRecord& kern
 }
 
 cl_int enqueue(Interposer& p, const Call& call) {
-  const KernelRecord kernel = known(p, call.kernel);
+  const auto known = p.records.kernels.find(call.kernel);
+  const KernelRecord& kernel = known ? *known : p.unknown_kernel;
   if (is_mistaken_for_tag(p, call, kernel)) return refuse();
   PlannedLaunch launch(p, call, kernel);
   p.turns.follow_limits();
@@ -158,7 +161,6 @@ inline cl_int enqueue_any(Interposer& p, const Call& call) {
   return call.forward(p.next);
 }
 
-// Not inlined, so that launches without a trace have no overhead.
 [[gnu::noinline]] cl_int enqueue_traced(Interposer& p, Call call) {
   LaunchTrace trace(*p.trace, {.function = "clEnqueueNDRangeKernel",
                                .queue = call.queue,
@@ -182,7 +184,7 @@ inline cl_int enqueue_any(Interposer& p, const Call& call) {
                                .local = nullptr});
   const GateGuard guard(p.gates.of(queue));
   const cl_int error = p.next.clEnqueueTask(queue, kernel, waits, wait_list, event);
-  if (error == CL_SUCCESS) p.count_unsplit(*known(p, kernel).counters, UnsplitReason::one_group);
+  if (error == CL_SUCCESS) count_unsplit(p, kernel, UnsplitReason::one_group);
   if (error == CL_SUCCESS) trace.unsplit_reason(UnsplitReason::one_group);
   trace.end(error, error == CL_SUCCESS && event != nullptr ? *event : nullptr);
   return error;
@@ -218,9 +220,7 @@ cl_int CL_API_CALL clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_ui
   if (p.trace && p.begin_splitting()) return enqueue_task_traced(p, queue, kernel, waits, wait_list, event);
   const GateGuard guard(p.gates.of(queue));
   const cl_int error = p.next.clEnqueueTask(queue, kernel, waits, wait_list, event);
-  if (error == CL_SUCCESS && p.begin_splitting()) {
-    p.count_unsplit(*known(p, kernel).counters, UnsplitReason::one_group);
-  }
+  if (error == CL_SUCCESS && p.begin_splitting()) count_unsplit(p, kernel, UnsplitReason::one_group);
   return error;
 }
 
@@ -237,9 +237,7 @@ cl_int CL_API_CALL clCommandNDRangeKernelKHR(void* command_buffer, cl_command_qu
   if (command == nullptr) return CL_INVALID_KERNEL;
   const cl_int error = command(command_buffer, queue, properties, kernel, dims, offset, global, local, points,
                                point_list, point, mutable_handle);
-  if (error == CL_SUCCESS && p.begin_splitting()) {
-    p.count_unsplit(*known(p, kernel).counters, UnsplitReason::recorded);
-  }
+  if (error == CL_SUCCESS && p.begin_splitting()) count_unsplit(p, kernel, UnsplitReason::recorded);
   return error;
 } catch (...) {
   return CL_OUT_OF_HOST_MEMORY;

@@ -33,7 +33,7 @@ CostKeys cost_keys(base::LaunchMode mode, const KernelRecord& kernel, const Queu
 }
 
 std::string launch_name(const KernelRecord& kernel, const plan::NDRange& range) {
-  std::string name = kernel.name ? *kernel.name : "(unknown)";
+  std::string name = kernel.counters != nullptr ? kernel.counters->name() : "(unknown)";
   for (unsigned d = 0; d < range.dims; ++d)
     name.append(d == 0 ? " " : "x").append(std::to_string(range.global[d]));
   return name;

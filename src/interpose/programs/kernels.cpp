@@ -34,7 +34,7 @@ plan::Kernel::Source source_of(const kernels::Scan& scan, const ProgramRecord& p
 void apply_settings(const base::Settings& settings, const std::string& name, plan::Kernel& facts) {
   for (const std::string& pattern : settings.deny) facts.denied |= base::matches(pattern, name);
   for (const base::NamedSettings& named : settings.kernels) {
-    if (named.alpha.is_set() && base::matches(named.pattern, name)) facts.alpha = named.alpha;
+    if (named.alpha.is_set() && base::matches(named.pattern, name)) facts.alpha = &named.alpha;
   }
 }
 
@@ -70,10 +70,8 @@ void note(Interposer& p, cl_kernel kernel, cl_program made_from) noexcept {
     const auto program = p.records.programs.find(made_from);
     KernelRecord record = record_of(p.settings(), program, name);
     record.counters = &p.counters.of(name);
-    if (p.policy->measures_launches() || p.turns.may_take_turns()) {
+    if (p.policy->measures_launches() || p.turns.may_take_turns())
       record.identity = identity_of_kernel(name, program ? &*program : nullptr);
-      record.name = std::make_shared<const std::string>(name);
-    }
     p.records.kernels.add(kernel, record);
     if (p.findings.kept()) p.findings.add(name, findings_of(name, record, program ? &*program : nullptr));
   } catch (...) {  // out of memory: kernels without a record are not split

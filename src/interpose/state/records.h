@@ -51,6 +51,7 @@ struct ProgramRecord {
   std::set<std::string> missing_kernels;
 };
 
+// Small, since each launch copies it.
 struct KernelRecord {
   plan::Kernel facts;
   observe::KernelCounters* counters = nullptr;  // not null in a registered record; never freed
@@ -61,10 +62,10 @@ struct KernelRecord {
   bool trusted = false;                // from a binary that, as the user says, contains the prelude
   bool may_have_prelude = false;       // some of its code may contain the prelude, for any device
   bool has_program_variables = false;  // its program may have variables that outlive a launch
-  // Hash and name under which its costs are kept; 0 and null if costs are not measured.
-  std::uint64_t identity = 0;
-  std::shared_ptr<const std::string> name;
+  std::uint64_t identity = 0;          // hash under which its costs are kept; 0: they are not measured
 };
+
+static_assert(sizeof(KernelRecord) <= 80, "each launch copies it");
 
 // clGetKernelSuggestedLocalWorkSizeKHR of cl_khr_suggested_local_work_size.
 using SuggestLocalSize = cl_int(CL_API_CALL*)(cl_command_queue, cl_kernel, cl_uint dims, const size_t* offset,
@@ -101,6 +102,9 @@ struct QueueRecord {
   bool has_helpers = false;    // it has used helper queues
   std::uint64_t identity = 0;  // hash of device and driver under which costs are kept; 0: none are
 };
+
+static_assert(sizeof(QueueRecord) <= 160,
+              "each launch copies it, unless it stays whole for its kernel or alone");
 
 // The event of a split launch is the last slice's. `first_slices` are the events of the slices with which the launch
 // may have begun: the first slice's and, in a pipelined launch, the first one's on each helper; then nulls. The

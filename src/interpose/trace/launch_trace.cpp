@@ -142,9 +142,7 @@ void LaunchTrace::end(cl_int error, cl_event event) noexcept try {
 void LaunchTrace::keep(cl_event programs, std::uint64_t number) {
   TracedEvent traced{
       .queue = call_.queue, .number = number, .profiled = false, .written = false, .slice = {}};
-  const auto record = held_.empty() ? std::nullopt : tracer_.from_.records.kernels.find(call_.kernel);
-  const std::string* const kernel =
-      held_.empty() ? nullptr : tracer_.name_of(record ? record->counters : &tracer_.from_.unknown_kernel);
+  const std::string* const kernel = held_.empty() ? nullptr : &kernel_name();
   for (Held& held : held_) {
     held.slice.kernel = kernel;
     if (held.event.get() == programs) {
@@ -159,9 +157,13 @@ void LaunchTrace::keep(cl_event programs, std::uint64_t number) {
   if (programs != nullptr && number != 0) tracer_.events_.add(programs, traced);
 }
 
-void LaunchTrace::add_launch(base::Nanoseconds now, cl_int error) {
+const std::string& LaunchTrace::kernel_name() const {
   const auto record = tracer_.from_.records.kernels.find(call_.kernel);
-  const std::string& kernel = *tracer_.name_of(record ? record->counters : &tracer_.from_.unknown_kernel);
+  return (record ? *record->counters : tracer_.from_.unknown_kernel).name();
+}
+
+void LaunchTrace::add_launch(base::Nanoseconds now, cl_int error) {
+  const std::string& kernel = kernel_name();
   decision_.add("policy", tracer_.policy_).add("vms", vms_).add("launch", number_);
   if (queue_) decision_.add("queue", queue_->number);
   if (call_.global != nullptr && call_.dims <= 3)

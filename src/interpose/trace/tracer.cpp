@@ -64,13 +64,6 @@ std::string Tracer::describe(const Queue& queue) const {
          (queue.in_order ? ")" : ", out of order)");
 }
 
-const std::string* Tracer::name_of(const observe::KernelCounters* counters) {
-  const base::MutexLock lock(mutex_);
-  std::string& name = names_[counters];
-  if (name.empty()) name = from_.counters.name_of(*counters);
-  return &name;
-}
-
 std::uint64_t Tracer::note_launch(cl_command_queue handle, base::Nanoseconds begin) noexcept {
   const base::MutexLock lock(mutex_);
   const auto found = queues_.find(handle);

@@ -68,7 +68,6 @@ struct TraceSources {
   const base::Configuration& configuration;
   const std::string& face;
   const neighbours::Neighbours& neighbours;
-  const observe::Counters& counters;
   const observe::KernelCounters& unknown_kernel;
   ObjectRecords& records;
   SplitOwner& owner;
@@ -136,7 +135,6 @@ class Tracer {
   std::optional<Queue> find(cl_command_queue queue) noexcept;
   std::optional<Queue> find_or_ask(cl_command_queue queue) noexcept;
   std::string describe(const Queue& queue) const;
-  const std::string* name_of(const observe::KernelCounters* counters);
   std::uint64_t note_launch(cl_command_queue queue, base::Nanoseconds begin) noexcept;
   void note_seen(cl_command_queue queue, std::uint64_t number, base::Nanoseconds time,
                  observe::TraceEvents& events);
@@ -155,7 +153,6 @@ class Tracer {
   base::Mutex mutex_;
   std::map<cl_command_queue, Queue> queues_ CLEAVE_GUARDED_BY(mutex_);
   std::map<const void*, observe::Track> turn_rows_ CLEAVE_GUARDED_BY(mutex_);
-  std::map<const observe::KernelCounters*, std::string> names_ CLEAVE_GUARDED_BY(mutex_);
   unsigned count_ CLEAVE_GUARDED_BY(mutex_) = 0;  // queues so far
   std::atomic<std::uint64_t> launches_{0};
   std::atomic<unsigned> vms_{0};  // the latest value in the trace
@@ -208,6 +205,7 @@ class LaunchTrace {
   void note(const Slice& slice, launch::Event event) noexcept;
   void add_slice(const Slice& slice, std::size_t index);
   void keep(cl_event programs, std::uint64_t number);
+  [[nodiscard]] const std::string& kernel_name() const;
   void add_launch(base::Nanoseconds now, cl_int error);
 
   static constinit inline thread_local LaunchTrace* current_ = nullptr;
