@@ -12,14 +12,6 @@ constexpr unsigned kMaxUnanswered = 3;
 
 }  // namespace
 
-Key mix_key(Key key, std::uint64_t part) {
-  std::uint64_t x = key + 0x9e3779b97f4a7c15U + part;  // splitmix64
-  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
-  x ^= x >> 31U;
-  return x != 0 ? x : 1;
-}
-
 std::string describe(const SliceAdvice& advice) {
   if (advice.state == AdviceState::unmeasured) return "could not be measured, so alpha decides";
   std::string text = advice.slices > 1 ? std::to_string(advice.slices) + " slices" : "unsplit";
@@ -33,7 +25,7 @@ CostTable::Entry& CostTable::make(Shard& shard, Key key, std::string name) {
   Entry entry;
   entry.name = std::move(name);
   {
-    const base::MutexLock lock(restored_mutex_);
+    const base::LightLock lock(restored_mutex_);
     const auto known = restored_.find(key);
     if (known != restored_.end()) entry.cost = CostModel::from(known->second.losses, known->second.duration);
   }
@@ -63,13 +55,13 @@ SliceAdvice CostTable::advise(Entry& entry, double budget, std::size_t limit, Se
   return entry.advice;
 }
 
-SliceAdvice CostTable::estimate(Entry& entry, Key size_family, double rate, double items) {
+SliceAdvice CostTable::estimate(Entry& entry, Key size_family, double items) const {
   entry.size_family = size_family;
   entry.items = items;
   const base::Nanoseconds known = entry.cost.duration();
   entry.advice.measured = entry.cost.launches();
   entry.advice.duration =
-      known.count() > 0 ? known : base::Nanoseconds(static_cast<std::int64_t>(rate * items));
+      known.count() > 0 ? known : base::Nanoseconds(static_cast<std::int64_t>(rate(size_family) * items));
   entry.advice.state = entry.advice.duration.count() <= 0 ? AdviceState::unmeasured
                        : entry.cost.launches() == 0       ? AdviceState::trial
                                                           : AdviceState::settled;
@@ -77,28 +69,28 @@ SliceAdvice CostTable::estimate(Entry& entry, Key size_family, double rate, doub
 }
 
 double CostTable::rate(Key size_family) const {
-  const base::MutexLock lock(rates_mutex_);
+  const base::LightLock lock(rates_mutex_);
   const auto found = rates_.find(size_family);
   return found != rates_.end() ? found->second : 0;
 }
 
 void CostTable::limit_slices(Key key, std::size_t slices) {
   Shard& shard = of(key);
-  const base::MutexLock lock(shard.mutex);
+  const base::LightLock lock(shard.mutex);
   const auto found = shard.entries.find(key);
   if (found != shard.entries.end()) found->second.most = std::min(found->second.most, slices);
 }
 
 void CostTable::set_slices(Key key, std::size_t slices) {
   Shard& shard = of(key);
-  const base::MutexLock lock(shard.mutex);
+  const base::LightLock lock(shard.mutex);
   const auto found = shard.entries.find(key);
   if (found != shard.entries.end()) found->second.advice.slices = slices;
 }
 
 void CostTable::observe(Key key, std::size_t slices, base::Nanoseconds time) {
   Shard& shard = of(key);
-  const base::MutexLock lock(shard.mutex);
+  const base::LightLock lock(shard.mutex);
   const auto found = shard.entries.find(key);
   if (found == shard.entries.end()) return;
   Entry& entry = found->second;
@@ -106,7 +98,7 @@ void CostTable::observe(Key key, std::size_t slices, base::Nanoseconds time) {
   entry.unanswered = 0;
   if (entry.limit != 0) choose(entry);
   if (entry.size_family == 0 || entry.items <= 0) return;
-  const base::MutexLock rates_lock(rates_mutex_);
+  const base::LightLock rates_lock(rates_mutex_);
   if (rates_.size() < kMaxRates || rates_.count(entry.size_family) != 0)
     rates_[entry.size_family] = static_cast<double>(entry.cost.duration().count()) / entry.items;
 }
@@ -114,7 +106,7 @@ void CostTable::observe(Key key, std::size_t slices, base::Nanoseconds time) {
 std::vector<CostReport> CostTable::reports(std::size_t most) const {
   std::vector<CostReport> reports;
   for (const Shard& shard : shards_) {
-    const base::MutexLock lock(shard.mutex);
+    const base::LightLock lock(shard.mutex);
     for (const auto& [key, entry] : shard.entries) {
       reports.push_back({entry.name, entry.advice});
       reports.back().advice.measured = entry.cost.launches();
@@ -133,14 +125,14 @@ std::vector<CostReport> CostTable::reports(std::size_t most) const {
 }
 
 void CostTable::restore(const std::vector<CostLine>& lines) {
-  const base::MutexLock lock(restored_mutex_);
+  const base::LightLock lock(restored_mutex_);
   for (const CostLine& line : lines) restored_.insert_or_assign(line.key, line);
 }
 
 std::vector<CostLine> CostTable::measured_lines() const {
   std::vector<CostLine> lines;
   for (const Shard& shard : shards_) {
-    const base::MutexLock lock(shard.mutex);
+    const base::LightLock lock(shard.mutex);
     for (const auto& [key, entry] : shard.entries) {
       if (entry.cost.launches() > 0) lines.push_back({key, entry.cost.duration(), entry.cost.losses()});
     }

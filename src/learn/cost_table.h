@@ -20,7 +20,7 @@
 
 #include "base/clock.h"
 #include "base/fork_locks.h"
-#include "base/mutex.h"
+#include "base/light_mutex.h"
 #include "learn/cost_file.h"
 #include "learn/cost_model.h"
 
@@ -30,7 +30,13 @@ namespace cleave::learn {
 using Key = std::uint64_t;
 
 // Mixes `part` into `key`.
-Key mix_key(Key key, std::uint64_t part);
+inline Key mix_key(Key key, std::uint64_t part) {
+  std::uint64_t x = key + 0x9e3779b97f4a7c15U + part;  // splitmix64
+  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
+  x ^= x >> 31U;
+  return x != 0 ? x : 1;
+}
 
 enum class AdviceState : std::uint8_t {
   unmeasured,  // no launch has been measured: the caller chooses the number
@@ -66,7 +72,7 @@ class CostTable {
   template <typename Name>
   SliceAdvice within_budget(Key key, double budget, std::size_t limit, Search search, Name name) {
     Shard& shard = of(key);
-    const base::MutexLock lock(shard.mutex);
+    const base::LightLock lock(shard.mutex);
     return advise(entry(shard, key, name), budget, limit, search);
   }
 
@@ -76,9 +82,8 @@ class CostTable {
   template <typename Name>
   SliceAdvice duration(Key key, Key size_family, double items, Name name) {
     Shard& shard = of(key);
-    const double rate = this->rate(size_family);
-    const base::MutexLock lock(shard.mutex);
-    return estimate(entry(shard, key, name), size_family, rate, items);
+    const base::LightLock lock(shard.mutex);
+    return estimate(entry(shard, key, name), size_family, items);
   }
 
   // The launch of that key could not be cut into more than `slices`.
@@ -120,7 +125,7 @@ class CostTable {
     Search search = Search::none;
   };
   struct alignas(64) Shard {
-    mutable base::Mutex mutex;
+    mutable base::LightMutex mutex;
     std::unordered_map<Key, Entry> entries CLEAVE_GUARDED_BY(mutex);
   };
 
@@ -136,15 +141,15 @@ class CostTable {
   Entry& make(Shard& shard, Key key, std::string name) CLEAVE_REQUIRES(shard.mutex);
   static void choose(Entry& entry);
   static SliceAdvice advise(Entry& entry, double budget, std::size_t limit, Search search);
-  static SliceAdvice estimate(Entry& entry, Key size_family, double rate, double items);
+  SliceAdvice estimate(Entry& entry, Key size_family, double items) const;
   [[nodiscard]] double rate(Key size_family) const;
 
   std::array<Shard, kShards> shards_;
   // Both are taken alone or while a shard's mutex is held.
-  mutable base::Mutex rates_mutex_;
+  mutable base::LightMutex rates_mutex_;
   std::unordered_map<Key, double> rates_
       CLEAVE_GUARDED_BY(rates_mutex_);  // nanoseconds per item, by size family
-  mutable base::Mutex restored_mutex_;
+  mutable base::LightMutex restored_mutex_;
   std::unordered_map<Key, CostLine> restored_ CLEAVE_GUARDED_BY(restored_mutex_);
 };
 

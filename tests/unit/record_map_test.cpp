@@ -76,6 +76,32 @@ TEST(RecordMap, ReusedAddressGetsTheNewRecord) {
   EXPECT_TRUE(registry.release(handle(1))) << "counted afresh";
 }
 
+// Shards remember what was found last.
+TEST(RecordMap, FoundRecordIsForgottenAndReplaced) {
+  RecordMap<Record> registry;
+  registry.add(handle(1), {1});
+  EXPECT_EQ(registry.find(handle(1))->value, 1);
+  registry.add(handle(1), {2});
+  EXPECT_EQ(registry.find(handle(1))->value, 2) << "the program has an object of that address again";
+  EXPECT_TRUE(registry.release(handle(1)));
+  EXPECT_FALSE(registry.find(handle(1)));
+  registry.add(handle(1), {3});
+  EXPECT_EQ(registry.find(handle(1))->value, 3);
+  registry.forget(handle(1));
+  EXPECT_FALSE(registry.find(handle(1)));
+}
+
+TEST(RecordMap, FindsRecordsInTurn) {
+  RecordMap<Record> registry;
+  for (int i = 0; i < 1000; ++i) {
+    registry.add(handle(static_cast<std::size_t>(i)), {i});
+    EXPECT_EQ(registry.find(handle(0))->value, 0) << "also where the table has grown";
+  }
+  for (int turn = 0; turn < 2; ++turn) {
+    for (int i = 0; i < 1000; ++i) EXPECT_EQ(registry.find(handle(static_cast<std::size_t>(i)))->value, i);
+  }
+}
+
 TEST(RecordMap, UnknownHandlesAreIgnored) {
   RecordMap<Record> registry;
   registry.retain(handle(1));

@@ -14,13 +14,15 @@ void HelperQueues::Lease::add(Helper& helper) {
   ++count_;
 }
 
+// What is swapped out of the helpers is released after the lock is.
 HelperQueues::Lease::~Lease() {
+  if (count_ == 0) return;
+  const base::LightLock lock(from_.mutex_);
   for (std::size_t i = 0; i < count_; ++i) {
     launch::Lane& lane = lanes_[i];
     Helper& helper = *helpers_[i];
     helper.newest = std::move(lane.newest.get() != nullptr ? lane.newest : lane.first);
     helper.unusable = lane.lacks_event;
-    const base::MutexLock lock(from_.mutex_);
     helper.last_user = last_user_;
     helper.leased = false;
   }
@@ -37,14 +39,13 @@ void HelperQueues::acquire(Lease& lease, cl_command_queue queue, const QueueTemp
                            bool in_order, std::size_t wanted_helpers) noexcept try {
   Candidates candidates{};
   lease.last_user_ = queue;
-  note_user(queue, queue_template);
   const std::size_t found = take_candidates(queue, queue_template, candidates);
   for (std::size_t i = 0; i < found; ++i) {
     Helper& helper = *candidates[i].helper;
     if (lease.count_ < wanted_helpers && is_usable(candidates[i], in_order)) {
       lease.add(helper);
     } else {
-      const base::MutexLock lock(mutex_);
+      const base::LightLock lock(mutex_);
       helper.leased = false;
     }
   }
@@ -57,16 +58,16 @@ void HelperQueues::acquire(Lease& lease, cl_command_queue queue, const QueueTemp
 }
 
 void HelperQueues::note_user(cl_command_queue queue, const QueueTemplate& queue_template) {
-  const base::MutexLock lock(mutex_);
   const bool known =
       std::any_of(users_.begin(), users_.end(), [&](const User& user) { return user.queue == queue; });
   if (!known) users_.push_back({queue, queue_template});
 }
 
-// Leases all free helpers of that kind to the caller.
+// Leases all free helpers of that kind to the caller, and notes that the queue uses helpers.
 std::size_t HelperQueues::take_candidates(cl_command_queue queue, const QueueTemplate& queue_template,
                                           Candidates& found) {
-  const base::MutexLock lock(mutex_);
+  const base::LightLock lock(mutex_);
+  note_user(queue, queue_template);
   std::size_t count = 0;
   for (Helper& helper : helpers_) {
     if (helper.leased || helper.unusable || !(helper.queue_template == queue_template) ||
@@ -99,7 +100,7 @@ HelperQueues::Helper* HelperQueues::make(const QueueTemplate& queue_template, Le
   Helper& helper = own.front();
   helper.queue_template = queue_template;
   {
-    const base::MutexLock lock(mutex_);
+    const base::LightLock lock(mutex_);
     lease.refused_ = std::find(refused_.begin(), refused_.end(), queue_template) != refused_.end();
     const auto there = std::count_if(helpers_.begin(), helpers_.end(), is_same_device);
     if (lease.refused_ || static_cast<std::size_t>(there) >= launch::kMaxHelpers) return nullptr;
@@ -109,7 +110,7 @@ HelperQueues::Helper* HelperQueues::make(const QueueTemplate& queue_template, Le
   helper.queue = make_queue(queue_template);
   const bool in_reference_count =
       helper.queue != nullptr && count_references(queue_template.context) > before;
-  const base::MutexLock lock(mutex_);  // internal_references() reads leased helpers too
+  const base::LightLock lock(mutex_);  // internal_references() reads leased helpers too
   helper.in_reference_count = in_reference_count;
   if (helper.queue != nullptr) return &helper;
   lease.refused_ = true;
@@ -142,7 +143,7 @@ cl_uint HelperQueues::count_references(cl_context context) const noexcept {
 }
 
 void HelperQueues::queue_released(cl_command_queue queue, Retired& retired) noexcept {
-  const base::MutexLock lock(mutex_);
+  const base::LightLock lock(mutex_);
   const auto user =
       std::find_if(users_.begin(), users_.end(), [&](const User& each) { return each.queue == queue; });
   if (user == users_.end()) return;
@@ -162,7 +163,7 @@ void HelperQueues::queue_released(cl_command_queue queue, Retired& retired) noex
 }
 
 cl_uint HelperQueues::internal_references(cl_context context) noexcept {
-  const base::MutexLock lock(mutex_);
+  const base::LightLock lock(mutex_);
   return static_cast<cl_uint>(std::count_if(helpers_.begin(), helpers_.end(), [&](const Helper& helper) {
     return helper.queue_template.context == context && helper.in_reference_count;
   }));

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "base/fork_locks.h"
-#include "base/mutex.h"
+#include "base/light_mutex.h"
 #include "base/opencl.h"
 #include "launch/event.h"
 #include "launch/pipeline.h"
@@ -133,7 +133,7 @@ class HelperQueues {
   static bool same_device(const QueueTemplate& a, const QueueTemplate& b) {
     return a.context == b.context && a.device == b.device;
   }
-  void note_user(cl_command_queue queue, const QueueTemplate& queue_template);
+  void note_user(cl_command_queue queue, const QueueTemplate& queue_template) CLEAVE_REQUIRES(mutex_);
   std::size_t take_candidates(cl_command_queue queue, const QueueTemplate& queue_template, Candidates& found);
   bool is_usable(const Candidate& candidate, bool in_order) const;
   Helper* make(const QueueTemplate& queue_template, Lease& lease);
@@ -141,7 +141,7 @@ class HelperQueues {
   cl_uint count_references(cl_context context) const noexcept;
 
   const Table& next_;
-  base::Mutex mutex_;
+  base::LightMutex mutex_;
   std::list<Helper> helpers_ CLEAVE_GUARDED_BY(mutex_);
   std::vector<User> users_ CLEAVE_GUARDED_BY(mutex_);
   std::vector<QueueTemplate> refused_

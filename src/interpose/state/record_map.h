@@ -6,8 +6,12 @@
 //
 // Records are small values and are copied out, so they cannot vanish during use.
 //
-// Thread-safe. A look-up takes one of sixteen locks for some tens of nanoseconds and does not allocate. Functions that
-// add a record may throw std::bad_alloc.
+// Thread-safe. A look-up takes one of sixteen locks for some nanoseconds and does not allocate. Functions that add a record may
+// throw std::bad_alloc.
+//
+// Every launch looks up its kernel, mostly the same one, and the driver's work in between leaves little in the processor's caches.
+// So each shard remembers the entry that it found last beside its lock: then a look-up touches that line and the entry, and
+// not the table with its buckets.
 #pragma once
 
 #include <array>
@@ -18,7 +22,7 @@
 #include <unordered_map>
 
 #include "base/fork_locks.h"
-#include "base/mutex.h"
+#include "base/light_mutex.h"
 
 namespace cleave::interpose {
 
@@ -31,8 +35,8 @@ class RecordMap {
   // The program has received `handle` with one reference. Replaces any earlier record of that address.
   void add(const void* handle, const Record& record) {
     Shard& shard = of(handle);
-    const base::MutexLock lock(shard.mutex);
-    if (shard.entries.insert_or_assign(handle, Entry{record, 1}).second)
+    const base::LightLock lock(shard.mutex);
+    if (shard.entries.insert_or_assign(handle, Entry{.references = 1, .record = record}).second)
       size_.fetch_add(1, std::memory_order_relaxed);
   }
 
@@ -45,11 +49,11 @@ class RecordMap {
   std::optional<Record> release(const void* handle) {
     if (empty()) return std::nullopt;
     Shard& shard = of(handle);
-    const base::MutexLock lock(shard.mutex);
-    const auto found = shard.find(handle);
-    if (found == shard.entries.end() || --found->second.references != 0) return std::nullopt;
-    const Record last = found->second.record;
-    if (found->second.pins == 0) shard.entries.erase(found);
+    const base::LightLock lock(shard.mutex);
+    Entry* const found = shard.find(handle);
+    if (found == nullptr || --found->references != 0) return std::nullopt;
+    const Record last = found->record;
+    if (found->pins == 0) shard.erase(handle);
     size_.fetch_sub(1, std::memory_order_relaxed);
     return last;
   }
@@ -57,49 +61,49 @@ class RecordMap {
   // Whether the program has exactly one reference.
   [[nodiscard]] bool is_last(const void* handle) const {
     if (empty()) return false;
-    const Shard& shard = of(handle);
-    const base::MutexLock lock(shard.mutex);
-    const auto found = shard.entries.find(handle);
-    return found != shard.entries.end() && found->second.references == 1;
+    Shard& shard = of(handle);
+    const base::LightLock lock(shard.mutex);
+    const Entry* const found = shard.find(handle);
+    return found != nullptr && found->references == 1;
   }
 
   // Defers the release of the driver's last reference until unpin(), without holding a lock. Returns false if there
   // is no record.
   bool pin(const void* handle) {
     Shard& shard = of(handle);
-    const base::MutexLock lock(shard.mutex);
-    const auto found = shard.find(handle);
-    if (found == shard.entries.end()) return false;
-    ++found->second.pins;
+    const base::LightLock lock(shard.mutex);
+    Entry* const found = shard.find(handle);
+    if (found == nullptr) return false;
+    ++found->pins;
     return true;
   }
 
   // For the caller that has removed the last reference here, before the driver's is released.
   [[nodiscard]] bool is_pinned(const void* handle) const {
-    const Shard& shard = of(handle);
-    const base::MutexLock lock(shard.mutex);
-    const auto found = shard.entries.find(handle);
-    return found != shard.entries.end() && found->second.pins != 0;
+    Shard& shard = of(handle);
+    const base::LightLock lock(shard.mutex);
+    const Entry* const found = shard.find_any(handle);
+    return found != nullptr && found->pins != 0;
   }
 
   // Defers the release of the driver's last reference to unpin(). Returns false if nothing is pinned any more.
   bool defer_release(const void* handle) {
     Shard& shard = of(handle);
-    const base::MutexLock lock(shard.mutex);
-    const auto found = shard.entries.find(handle);
-    if (found == shard.entries.end()) return false;
-    found->second.release_deferred = true;
+    const base::LightLock lock(shard.mutex);
+    Entry* const found = shard.find_any(handle);
+    if (found == nullptr) return false;
+    found->release_deferred = true;
     return true;
   }
 
   // Ends pin(). Returns true if the driver's last reference was left here: the caller releases it.
   [[nodiscard]] bool unpin(const void* handle) {
     Shard& shard = of(handle);
-    const base::MutexLock lock(shard.mutex);
-    const auto found = shard.entries.find(handle);
-    if (--found->second.pins != 0 || found->second.references != 0) return false;
-    const bool release_deferred = found->second.release_deferred;
-    shard.entries.erase(found);
+    const base::LightLock lock(shard.mutex);
+    Entry* const found = shard.find_any(handle);
+    if (--found->pins != 0 || found->references != 0) return false;
+    const bool release_deferred = found->release_deferred;
+    shard.erase(handle);
     return release_deferred;
   }
 
@@ -113,20 +117,20 @@ class RecordMap {
   void forget_if(const void* handle, Predicate matches) {
     if (empty()) return;
     Shard& shard = of(handle);
-    const base::MutexLock lock(shard.mutex);
-    const auto found = shard.find(handle);
-    if (found == shard.entries.end() || !matches(found->second.record)) return;
-    shard.entries.erase(found);
+    const base::LightLock lock(shard.mutex);
+    const Entry* const found = shard.find(handle);
+    if (found == nullptr || !matches(found->record)) return;
+    shard.erase(handle);
     size_.fetch_sub(1, std::memory_order_relaxed);
   }
 
   [[nodiscard]] std::optional<Record> find(const void* handle) const {
     if (empty()) return std::nullopt;
-    const Shard& shard = of(handle);
-    const base::MutexLock lock(shard.mutex);
-    const auto found = shard.find(handle);
-    if (found == shard.entries.end()) return std::nullopt;
-    return found->second.record;
+    Shard& shard = of(handle);
+    const base::LightLock lock(shard.mutex);
+    const Entry* const found = shard.find(handle);
+    if (found == nullptr) return std::nullopt;
+    return found->record;
   }
 
   // Calls visit(handle, record) for each record under its lock. `visit` must not call a driver: it may hold a lock of
@@ -135,7 +139,7 @@ class RecordMap {
   void for_each(Visit visit) {
     if (empty()) return;
     for (Shard& shard : shards_) {
-      const base::MutexLock lock(shard.mutex);
+      const base::LightLock lock(shard.mutex);
       for (const auto& [handle, entry] : shard.entries) {
         if (entry.references != 0) visit(handle, entry.record);
       }
@@ -165,24 +169,37 @@ class RecordMap {
  private:
   // An entry without references exists only for its pins; it is no longer a record.
   struct Entry {
-    Record record;
     std::uint32_t references;
     std::uint32_t pins = 0;
     bool release_deferred = false;  // unpin() hands the driver's last reference to its caller
+    Record record;
   };
-  using Entries = std::unordered_map<const void*, Entry>;
   struct alignas(64) Shard {
-    mutable base::Mutex mutex;
-    Entries entries CLEAVE_GUARDED_BY(mutex);
+    base::LightMutex mutex;
+    const void* latest_handle CLEAVE_GUARDED_BY(mutex) = nullptr;
+    Entry* latest CLEAVE_GUARDED_BY(mutex) =
+        nullptr;  // its entry, which stays where it is until it is erased
+    std::unordered_map<const void*, Entry> entries CLEAVE_GUARDED_BY(mutex);
 
-    auto find(const void* handle) CLEAVE_REQUIRES(mutex) { return live(entries, handle); }
-    auto find(const void* handle) const CLEAVE_REQUIRES(mutex) { return live(entries, handle); }
-
-   private:
-    template <typename Map>
-    static auto live(Map& map, const void* handle) {
-      const auto found = map.find(handle);
-      return found != map.end() && found->second.references != 0 ? found : map.end();
+    // Null if there is none.
+    Entry* find_any(const void* handle) CLEAVE_REQUIRES(mutex) {
+      if (latest_handle != handle) [[unlikely]] {
+        const auto found = entries.find(handle);
+        if (found == entries.end()) return nullptr;
+        latest_handle = handle;
+        latest = &found->second;
+      }
+      return latest;
+    }
+    // The same, without those that are no longer records.
+    Entry* find(const void* handle) CLEAVE_REQUIRES(mutex) {
+      Entry* const found = find_any(handle);
+      return found != nullptr && found->references != 0 ? found : nullptr;
+    }
+    void erase(const void* handle) CLEAVE_REQUIRES(mutex) {
+      latest_handle = nullptr;
+      latest = nullptr;
+      entries.erase(handle);
     }
   };
   static constexpr std::size_t kShards = 16;
@@ -191,19 +208,17 @@ class RecordMap {
   static std::size_t shard_of(const void* handle) {
     return (reinterpret_cast<std::uintptr_t>(handle) * 0x9e3779b97f4a7c15U) >> 60U;
   }
-  Shard& of(const void* handle) { return shards_[shard_of(handle)]; }
-  const Shard& of(const void* handle) const { return shards_[shard_of(handle)]; }
+  Shard& of(const void* handle) const { return shards_[shard_of(handle)]; }
 
   template <typename Change>
   void change(const void* handle, Change apply) {
     if (empty()) return;
     Shard& shard = of(handle);
-    const base::MutexLock lock(shard.mutex);
-    const auto found = shard.find(handle);
-    if (found != shard.entries.end()) apply(found->second);
+    const base::LightLock lock(shard.mutex);
+    if (Entry* const found = shard.find(handle)) apply(*found);
   }
 
-  std::array<Shard, kShards> shards_;
+  mutable std::array<Shard, kShards> shards_;  // a look-up takes a lock and remembers what it found
   std::atomic<std::size_t> size_{0};
 };
 
