@@ -26,6 +26,16 @@ class Event {
 
   [[nodiscard]] cl_event get() const { return event_; }
 
+  // The same as assigning Event(next, event), by less work: launches in slices do so for each. Requires: `next` is that of the
+  // event before, if there is one.
+  void reset(const Table& next, cl_event event) {
+    if (const cl_event former = std::exchange(event_, event); former != nullptr) {
+      next.clReleaseEvent(former);
+    } else {
+      next_ = &next;
+    }
+  }
+
   // Gives the reference to the caller.
   cl_event release() { return std::exchange(event_, nullptr); }
 

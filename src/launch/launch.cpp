@@ -64,10 +64,9 @@ class SingleQueueLaunch {
 
   // Enqueues one box after those before it. With `event`, its event is the one that the next box waits for.
   cl_int enqueue(const plan::Slice& box, bool event) {
-    const bool behind_previous = previous() != nullptr && (failed_ || chained_);
-    const cl_event before = previous();
-    const auto list = behind_previous ? wait_list_after(before)
-                                      : std::span<const cl_event>(launch_.wait_list, launch_.waits);
+    const cl_event before = failed_ || chained_ ? previous() : nullptr;
+    const auto list = before != nullptr ? wait_list_after(before)
+                                        : std::span<const cl_event>(launch_.wait_list, launch_.waits);
     cl_event made = nullptr;
     plan::Extent tagged;
     const cl_int error = next_.clEnqueueNDRangeKernel(
@@ -78,7 +77,7 @@ class SingleQueueLaunch {
     if (result_.slices++ == 0 && launch_.wants_event) {
       result_.first = Event(next_, made);
     } else if (made != nullptr) {
-      previous_ = Event(next_, made);
+      previous_.reset(next_, made);
     }
     return CL_SUCCESS;
   }

@@ -1,6 +1,7 @@
 #include "launch/pipeline.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <new>
 #include <vector>
@@ -15,9 +16,13 @@ namespace {
 class WaitList {
  public:
   // May throw std::bad_alloc; the other functions do not allocate.
-  explicit WaitList(const Launch& launch) : own_(launch.waits), events_(own_ + kMaxHelpers + 1), size_(own_) {
-    std::copy_n(launch.wait_list, own_, events_.begin());
+  explicit WaitList(const Launch& launch) : own_(launch.waits), size_(own_) {
+    if (own_ + kMaxHelpers + 1 > few_.size()) many_.resize(own_ + kMaxHelpers + 1);
+    events_ = many_.empty() ? few_.data() : many_.data();
+    std::copy_n(launch.wait_list, own_, events_);
   }
+  WaitList(const WaitList&) = delete;
+  WaitList& operator=(const WaitList&) = delete;
 
   // The program's list only.
   WaitList& fresh() {
@@ -30,13 +35,15 @@ class WaitList {
     size_ += event != nullptr ? 1 : 0;
     return *this;
   }
-  [[nodiscard]] std::span<const cl_event> all() const { return {events_.data(), size_}; }
+  [[nodiscard]] std::span<const cl_event> all() const { return {events_, size_}; }
   [[nodiscard]] std::span<const cl_event> added() const { return all().subspan(own_); }
 
  private:
   std::size_t own_;
-  std::vector<cl_event> events_;
   std::size_t size_;
+  std::array<cl_event, 16> few_{};
+  std::vector<cl_event> many_;  // in place of `few_`, for long lists
+  cl_event* events_;
 };
 
 using Events = std::span<const cl_event>;
@@ -55,6 +62,8 @@ class Pipeline {
         chained_(!launch.in_order || launch.wants_event),
         pacing_(launch.pacer != nullptr) {
     own_.queue = launch.queue;
+    lanes_[0] = &own_;
+    std::transform(helpers.begin(), helpers.end(), lanes_.begin() + 1, [](Lane& helper) { return &helper; });
   }
 
   LaunchResult enqueue_slices() && {
@@ -94,19 +103,17 @@ class Pipeline {
     std::size_t turn = 0;
     bool is_begun = count <= 4 * lanes;
     for (std::size_t i = 0; i < count;) {
-      pace(turn == 0 ? lanes - 1 : turn - 1);
-      cut_.advance(latest_, i, std::min(pacing_ ? launch_.pacer->slices_at_once() : 1, count - i));
+      const std::size_t most = pacing_ ? pace(turn == 0 ? lanes - 1 : turn - 1) : 1;
+      cut_.advance(latest_, i, std::min(most, count - i));
       const bool awaited = pacing_ || throttle_.wants_event(i);
       const bool event = awaited || (turn != 0 && i + lanes >= count);
-      const cl_int error =
-          turn == 0 ? enqueue_own(latest_.box, event) : enqueue_on(helpers_[turn - 1], latest_.box, event);
-      if (error != CL_SUCCESS) {
+      Lane& lane = *lanes_[turn];
+      if (const cl_int error = enqueue_on(lane, turn != 0, event); error != CL_SUCCESS) [[unlikely]] {
         result_.error = error;
         return i;
       }
-      if (!pacing_ && awaited) throttle_.after(turn == 0 ? own_.last() : helpers_[turn - 1].last());
-      // On an out-of-order queue the helpers wait for this slice.
-      if (i == 0 && !launch_.in_order) next_.clFlush(launch_.queue);
+      if (awaited || i == 0) [[unlikely]]
+        note_dealt(i, lane, awaited);
       i += latest_.slices;
       if (++turn < lanes) continue;
       turn = 0;
@@ -116,9 +123,21 @@ class Pipeline {
     return count;
   }
 
-  // Holds the launch back after the latest command, if there is one, which is on the lane of that number.
-  void pace(std::size_t lane) {
-    if (!pacing_ || result_.slices == 0) return;
+  // Slice `i` has been enqueued on `lane`.
+  void note_dealt(std::size_t i, const Lane& lane, bool awaited) {
+    if (!pacing_ && awaited) throttle_.after(lane.last());
+    // On an out-of-order queue the helpers wait for this slice.
+    if (i == 0 && !launch_.in_order) next_.clFlush(launch_.queue);
+  }
+
+  // Holds the launch back after the latest command, if there is one, which is on the lane of that number. Returns for how many
+  // slices the next command may stand.
+  std::size_t pace(std::size_t lane) {
+    if (result_.slices != 0) hold_back(lane);
+    return pacing_ ? launch_.pacer->slices_at_once() : 1;
+  }
+
+  void hold_back(std::size_t lane) {
     if (result_.slices == 1) launch_.pacer->flush_upstream({launch_.wait_list, launch_.waits});
     const Lane& latest = lane == 0 ? own_ : helpers_[lane - 1];
     flush(latest.queue);
@@ -133,18 +152,17 @@ class Pipeline {
     for (const Lane& helper : helpers_) next_.clFlush(helper.queue);
   }
 
-  cl_int enqueue_own(const plan::Slice& box, bool event) {
-    WaitList& list = list_.fresh();
-    if (chained_) list.add(own_.last());
-    return enqueue(own_, box, list.all(), chained_ || event);
-  }
-
-  cl_int enqueue_on(Lane& helper, const plan::Slice& box, bool event) {
-    const bool first = helper.slices == 0;
-    const cl_event before = first || !launch_.wants_event ? gate() : helper.last();
-    WaitList& list = list_.fresh();
-    if (first || launch_.wants_event) list.add(before);
-    return enqueue(helper, box, list.all(), launch_.wants_event || event);
+  // Enqueues the latest slice on a lane, a helper's or the program's.
+  cl_int enqueue_on(Lane& lane, bool helper, bool event) {
+    const bool chained = helper ? launch_.wants_event : chained_;
+    const bool first = helper && lane.slices == 0;
+    cl_event before = nullptr;
+    if (first) [[unlikely]] {
+      before = gate();
+    } else if (chained) {
+      before = lane.last();
+    }
+    return enqueue(lane, latest_.box, list_.fresh().add(before).all(), chained || event);
   }
 
   cl_int enqueue(Lane& lane, const plan::Slice& box, Events list, bool event) {
@@ -154,7 +172,8 @@ class Pipeline {
         lane.queue, launch_.kernel, launch_.tag ? 3 : launch_.range.dims, offset_of(launch_, box, tagged),
         box.global.data(), launch_.range.local.data(), static_cast<cl_uint>(list.size()), data_of(list),
         event ? &made : nullptr);
-    if (error != CL_SUCCESS) return error;
+    if (error != CL_SUCCESS) [[unlikely]]
+      return error;
     ++result_.slices;
     result_.slices_of_last = latest_.slices;
     note(lane, made);
@@ -165,10 +184,14 @@ class Pipeline {
   const cl_event* data_of(Events list) const { return list.empty() ? launch_.wait_list : list.data(); }
 
   void note(Lane& lane, cl_event made) {
+    const bool first = lane.slices++ == 0;
     lane.lacks_event = made == nullptr;
-    if (made != nullptr) (lane.slices == 0 ? lane.first : lane.newest) = Event(next_, made);
-    // The newest command of an earlier launch ends before this slice.
-    if (lane.slices++ == 0) lane.newest = Event();
+    if (first) [[unlikely]] {
+      lane.first.reset(next_, made);
+      lane.newest = Event();  // the newest command of an earlier launch ends before this slice
+    } else if (made != nullptr) {
+      lane.newest.reset(next_, made);
+    }
   }
 
   // Enqueues the slices from `from` on, on the program's queue after all others: on success only the last slice, or
@@ -258,6 +281,7 @@ class Pipeline {
   bool pacing_;
   plan::SliceRun latest_;
   Lane own_;
+  std::array<Lane*, kMaxHelpers + 1> lanes_{};  // in the order in which slices are dealt to them
   Event marker_;
   LaunchResult result_;
 };

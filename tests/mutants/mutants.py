@@ -71,7 +71,7 @@ MUTANTS = {
     ),
     "helpers_do_not_wait_for_what_came_before": (
         PIPELINE,
-        {"if (first || launch_.wants_event) list.add(before);": "if (!first && launch_.wants_event) list.add(before);"},
+        {"before = gate();": "before = nullptr;"},
     ),
     "last_slice_does_not_wait_for_helpers": (
         PIPELINE,
@@ -85,11 +85,11 @@ MUTANTS = {
                                     "Event(next_, made);"}),
     "failures_left_to_the_driver_on_helpers": (
         PIPELINE,
-        {"std::copy_n(launch.wait_list, own_, events_.begin());": "own_ = 0;"},
+        {"std::copy_n(launch.wait_list, own_, events_);": "own_ = 0;"},
     ),
     "slices_of_a_helper_not_chained": (
         PIPELINE,
-        {"first || !launch_.wants_event ? gate() : helper.last()": "gate()"},
+        {"if (first) [[unlikely]] {\n      before": "if (first || helper) {\n      before"},
     ),
     "order_not_kept_after_an_error": (PIPELINE, {"if (result_.error != CL_SUCCESS) enqueue_order_marker();": ""}),
     "tag_left_out_on_helpers": (PIPELINE, {"offset_of(launch_, box, tagged)": "lane.queue == launch_.queue ? offset_of(launch_, box, "

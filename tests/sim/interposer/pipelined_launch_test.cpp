@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "tests/sim/interposer/pipelined_fixture.h"
 
@@ -120,12 +122,17 @@ TEST_F(PipelinedInOrder, InOrderLaunchesDoNotOverlap) {
 }
 
 TEST_P(ConfiguredPipelined, EverySliceWaitsForTheWaitList) {
-  for (const bool wants_event : {false, true}) {
+  using Case = std::pair<bool, std::size_t>;
+  for (const auto& [wants_event, length] : {Case(false, 1), Case(true, 1), Case(false, 40), Case(true, 40)}) {
     InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
     const cl_kernel kernel = fixture.make_kernel();
     DriverOnlyEvent gate(fixture);
+    DriverOnlyEvent done(fixture);
+    done.open();
+    std::vector<cl_event> list(length, done.get());
+    list.back() = gate.get();
     cl_event event = nullptr;
-    ASSERT_EQ(fixture.launch(kernel, wants_event ? &event : nullptr, {gate.get()}), CL_SUCCESS);
+    ASSERT_EQ(fixture.launch(kernel, wants_event ? &event : nullptr, list), CL_SUCCESS);
     EXPECT_EQ(InterposerFixture::statistics().pipelined, 1U);
     fixture.cl.clFlush(fixture.queue);
     fixture.driver.run_until_idle();
