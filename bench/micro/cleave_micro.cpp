@@ -10,10 +10,12 @@
 // The vendor library in place of the drop-in, with CLEAVE_ICD_WRAP=DRIVER in place of CLEAVE_NEXT, works as
 // well.
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <benchmark/benchmark.h>
 
@@ -105,14 +107,37 @@ void launches(benchmark::State& state, const Side& side, Wants wants) {
   allocated = static_cast<double>(allocations.load() - before);
 }
 
+// As after a driver's work for the launch before: little of Cleave's code and data is left in the processor's own caches, whose
+// contents are these bytes.
+void cold_launches(benchmark::State& state, const Side& side) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::size_t kLine = 64;
+  static std::vector<unsigned char> others(std::size_t{4} << 20U);
+  const std::size_t global = 1 << 19;
+  const std::size_t local = 64;
+  for (auto _ : state) {
+    for (std::size_t i = 0; i < others.size(); i += kLine) ++others[i];
+    benchmark::ClobberMemory();
+    benchmark::DoNotOptimize(Clock::now());  // the clock itself is not cold
+    const Clock::time_point begin = Clock::now();
+    benchmark::DoNotOptimize(side.cl.clEnqueueNDRangeKernel(side.queue, side.kernel, 1, nullptr, &global,
+                                                            &local, 0, nullptr, nullptr));
+    state.SetIterationTime(std::chrono::duration<double>(Clock::now() - begin).count());
+  }
+}
+
 void register_side(const std::string& name, const Side& side) {
   const auto add = [&](const char* what, auto run) {
-    benchmark::RegisterBenchmark((std::string(what) + "/" + name).c_str(), run);
+    return benchmark::RegisterBenchmark((std::string(what) + "/" + name).c_str(), run);
   };
   add("forwarded", [&side](benchmark::State& state) { forwarded(state, side); });
   add("finish", [&side](benchmark::State& state) { finish(state, side); });
   add("gated", [&side](benchmark::State& state) { gated(state, side); });
   add("launch", [&side](benchmark::State& state) { launches(state, side, Wants::nothing); });
+  // By number, since emptying the caches takes a thousand times as long as what is measured.
+  add("launch_cold", [&side](benchmark::State& state) { cold_launches(state, side); })
+      ->UseManualTime()
+      ->Iterations(300);
   add("launch_event", [&side](benchmark::State& state) { launches(state, side, Wants::event_and_release); });
   add("launch_event_kept", [&side](benchmark::State& state) { launches(state, side, Wants::event); });
 }

@@ -54,7 +54,9 @@ class Bench:
         runs = {}
         for run in json.loads(output)["benchmarks"]:
             if run["run_type"] == "iteration":
-                runs.setdefault(run["run_name"], []).append((run["cpu_time"], run.get("allocations", 0)))
+                name, manual = run["run_name"].removesuffix("/manual_time"), run["run_name"].endswith("/manual_time")
+                name = re.sub("/iterations:.*", "", name)
+                runs.setdefault(name, []).append((run["real_time" if manual else "cpu_time"], run.get("allocations", 0)))
         times = {name: [took for took, _ in values] for name, values in runs.items()}
         return {name: (times[f"{name}/native"], times[f"{name}/cleave"],
                        sum(count for _, count in runs[f"{name}/cleave"])) for name in names}
@@ -66,7 +68,7 @@ class Bench:
 
 
 def measure_calls(bench):
-    whole = bench.launches(["forwarded", "finish", "gated", "launch"], "alone", CLEAVE_VMS="1")
+    whole = bench.launches(["forwarded", "finish", "gated", "launch", "launch_cold"], "alone", CLEAVE_VMS="1")
     for what, words, asked in (("forwarded", "a forwarded call", 5), ("finish", "clFinish with nothing to wait for", None),
                                ("gated", "a call that passes a queue's gate", None)):
         native, cleave, _ = whole[what]
@@ -74,6 +76,8 @@ def measure_calls(bench):
     native, cleave, allocated = whole["launch"]
     bench.add("whole", "a launch that stays whole: alone", native, cleave, "ns", 150)
     bench.results.add(Row("allocations", "its allocations", allocated, baseline=None, asked=0))
+    native, cleave, _ = whole["launch_cold"]
+    bench.add("cold", "the same after 4 MiB of other work", native, cleave, "ns")
     native, cleave, _ = bench.launches(["launch"], "small", config='[devices."*"]\ncores = 1000000\n',
                                        CLEAVE_VMS="5")["launch"]
     bench.add("whole", "a launch that stays whole: small", native, cleave, "ns", 150)
