@@ -164,10 +164,6 @@ void RegistryEntry::set_vms(unsigned vms) noexcept {
   std::atomic_ref(counters_.load(kRelaxed)->vms).store(vms, kRelaxed);
 }
 
-void RegistryEntry::count_unsplit() noexcept {
-  add<std::uint64_t>(counters_.load(std::memory_order_acquire)->unsplit, 1);
-}
-
 void RegistryEntry::count_split(std::size_t slices, base::Nanoseconds added) noexcept {
   cleave_registry_entry& counters = *counters_.load(std::memory_order_acquire);
   add<std::uint64_t>(counters.split, 1);

@@ -47,7 +47,10 @@ class RegistryEntry {
   [[nodiscard]] std::string file() const;
 
   void set_vms(unsigned vms) noexcept;
-  void count_unsplit() noexcept;
+  void count_unsplit() noexcept {
+    std::atomic_ref(counters_.load(std::memory_order_acquire)->unsplit)
+        .fetch_add(1, std::memory_order_relaxed);
+  }
   void count_split(std::size_t slices, base::Nanoseconds added) noexcept;
 
  private:

@@ -83,14 +83,14 @@ void Turns::follow_members(const SharedFile& file, Company& company, const std::
 }
 
 Turns::Turns(base::ForkLocks& forks, Options options)
-    : options_(std::move(options)),
+    : company_(std::make_shared<Company>()),
+      is_capped_(options.cap != 0 && !options.borrows),
+      options_(std::move(options)),
       scheduler_(std::max(options_.quantum, Scheduler::kMinRequest)),
       protocol_(scheduler_, options_.timing),
-      company_(std::make_shared<Company>()),
       weight_(std::clamp(options_.weight, 1U, kMaxWeight)),
       own_weight_(weight_.load()),
-      cap_(both_of(options_.cap, options_.borrows)),
-      is_capped_(options_.cap != 0 && !options_.borrows) {
+      cap_(both_of(options_.cap, options_.borrows)) {
   forks.add<&Turns::reset_in_child>(base::ForkOrder::turns, mutex_, *this);
 }
 

@@ -139,9 +139,6 @@ class Turns {
   template <typename Step>
   bool step_and_wait(Step step, const std::atomic<int>* interrupt = nullptr) CLEAVE_REQUIRES(mutex_);
 
-  const Options options_;
-  const Scheduler scheduler_;
-  const Protocol protocol_;
   // Of the others, as the watching thread sees them.
   struct Company {
     std::atomic<bool> exists{false};
@@ -151,12 +148,17 @@ class Turns {
   };
   static void follow_members(const SharedFile& file, Company& company, const std::atomic<bool>& watching);
 
+  // Read by contended(), and so by every launch.
   const std::shared_ptr<Company> company_;
+  std::atomic<bool> is_capped_;
+
+  const Options options_;
+  const Scheduler scheduler_;
+  const Protocol protocol_;
   std::atomic<Haste> haste_{Haste::none};
   std::atomic<std::uint32_t> weight_;      // that counts
   std::atomic<std::uint32_t> own_weight_;  // undivided
   std::atomic<std::uint32_t> cap_;         // permille, shifted; the lowest bit: borrows
-  std::atomic<bool> is_capped_;
   std::atomic<bool> pauses_{false};
   std::atomic<bool> leaving_{false};  // leave_at_exit() has been called
   std::atomic<std::uint64_t> waits_{0};

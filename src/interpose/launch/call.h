@@ -41,7 +41,8 @@ struct Call {
   [[nodiscard]] plan::NDRange range() const {
     plan::NDRange range;
     range.dims = dims;
-    for (cl_uint d = 0; d < dims; ++d) {
+    // With a bound that the compiler sees, so that it does not make vectors of three numbers.
+    for (cl_uint d = 0; d < range.global.size() && d < dims; ++d) {
       range.global[d] = global[d];
       if (offset != nullptr) range.offset[d] = offset[d];
       if (local != nullptr) range.local[d] = local[d];

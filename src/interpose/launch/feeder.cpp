@@ -127,6 +127,11 @@ void Feeder::wait(bool urgently) noexcept {
   }
 }
 
+cl_int Feeder::settle_busy(cl_command_queue queue) noexcept {
+  if (feeds(queue)) wait();
+  return has_errors_.load(std::memory_order_relaxed) ? take_error(queue) : CL_SUCCESS;
+}
+
 cl_int Feeder::take_error(cl_command_queue queue) noexcept {
   const base::MutexLock lock(mutex_);
   const auto found = std::find_if(failures_.begin(), failures_.end(),

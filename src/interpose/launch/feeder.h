@@ -84,9 +84,8 @@ class Feeder {
   // A call for the queue comes next: waits for its launch, and returns the error of one that could not be enqueued to its
   // end, once; else CL_SUCCESS.
   [[nodiscard]] cl_int settle(cl_command_queue queue) noexcept {
-    if (feeds(queue)) [[unlikely]]
-      wait();
-    return has_errors_.load(std::memory_order_relaxed) ? take_error(queue) : CL_SUCCESS;
+    const bool is_idle = !feeds() && !has_errors_.load(std::memory_order_relaxed);
+    return is_idle ? CL_SUCCESS : settle_busy(queue);
   }
   // The program releases its last reference to the queue: the same, but nobody is told of errors.
   void forget(cl_command_queue queue) noexcept {
@@ -110,6 +109,7 @@ class Feeder {
   void run(std::unique_ptr<Task> task) noexcept CLEAVE_REQUIRES(mutex_);
   void accept() noexcept;
   void wait(bool urgently) noexcept;
+  cl_int settle_busy(cl_command_queue queue) noexcept;
   cl_int take_error(cl_command_queue queue) noexcept;
   void reset_in_child() noexcept CLEAVE_REQUIRES(mutex_);
 

@@ -16,7 +16,7 @@ bool saw_the_end(base::Nanoseconds end_wait, base::Nanoseconds time) {
 
 }  // namespace
 
-LaunchTimers::Start LaunchTimers::begin(cl_command_queue queue, base::Clock& clock) {
+LaunchTimers::Start LaunchTimers::begin_timed(cl_command_queue queue, base::Clock& clock) {
   Start start;
   queues_.update(queue, [&](Record& record) {
     start = {++record.command, record.idle, {}};

@@ -45,7 +45,9 @@ class LaunchTimers {
   [[nodiscard]] bool empty() const { return queues_.empty(); }
 
   // To be called for every command before it is enqueued.
-  Start begin(cl_command_queue queue, base::Clock& clock);
+  Start begin(cl_command_queue queue, base::Clock& clock) {
+    return empty() ? Start{} : begin_timed(queue, clock);
+  }
 
   // The command that began with `start` is a launch and has been enqueued. It is timed if the queue was empty.
   // `event` is the program's, or null.
@@ -79,6 +81,8 @@ class LaunchTimers {
     base::Nanoseconds enqueued{0};
     cl_event event = nullptr;
   };
+
+  Start begin_timed(cl_command_queue queue, base::Clock& clock);
 
   RecordMap<Record> queues_;
 };

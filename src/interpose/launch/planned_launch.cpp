@@ -39,8 +39,13 @@ const QueueRecord& PlannedLaunch::queue() const {
   return *queue_;
 }
 
+const plan::NDRange& PlannedLaunch::range() const {
+  if (!range_) range_ = call_.range();
+  return *range_;
+}
+
 std::optional<UnsplitReason> PlannedLaunch::kernel_obstacle() {
-  return plan::obstacle(p_.settings(), kernel_.facts, plan::Device{.cores = 0}, items_);
+  return plan::obstacle(p_.settings(), kernel_.facts, plan::Device{.cores = 0}, items());
 }
 
 std::optional<UnsplitReason> PlannedLaunch::queue_obstacle() {
@@ -53,25 +58,26 @@ std::optional<UnsplitReason> PlannedLaunch::queue_obstacle() {
   }
   if (const auto hazard = driver_hazard(p_.next, p_.records, *queue_, {call_.wait_list, call_.waits}))
     return hazard;
-  if (const auto reason = plan::obstacle(p_.settings(), kernel_.facts, queue_->facts, items_)) return reason;
+  const std::size_t items = this->items();
+  if (const auto reason = plan::obstacle(p_.settings(), kernel_.facts, queue_->facts, items)) return reason;
   if (kernel_.facts.source == plan::Kernel::Source::tagged) {
-    if (const auto reason = tag_obstacle(p_.drivers, kernel_, queue_->device, range_)) return reason;
+    if (const auto reason = tag_obstacle(p_.drivers, kernel_, queue_->device, range())) return reason;
   }
   if (queue_->copies_variables && kernel_.has_program_variables) return UnsplitReason::variable_copies;
-  return items_ == 1 ? std::optional(UnsplitReason::one_group) : std::nullopt;
+  return items == 1 ? std::optional(UnsplitReason::one_group) : std::nullopt;
 }
 
 std::optional<UnsplitReason> PlannedLaunch::fix_local_size(std::size_t slices) {
   if (call_.local != nullptr) return std::nullopt;
   const auto local = explicit_local_size(p_.next, *queue_, call_.queue, call_.kernel,
-                                         kernel_.facts.depends_on_grouping, range_, slices);
+                                         kernel_.facts.depends_on_grouping, range(), slices);
   if (!local) return UnsplitReason::local_size;
-  range_.local = *local;
+  range_->local = *local;
   return std::nullopt;
 }
 
 plan::Decision PlannedLaunch::cut(std::size_t slices) {
-  const Decision decision = plan::validate_cut(range_, kernel_.facts, queue_->facts, slices,
+  const Decision decision = plan::validate_cut(range(), kernel_.facts, queue_->facts, slices,
                                                kernel_.uneven_accepted == queue_->device);
   refused_for_shape_ =
       decision.unsplit_reason && plan::kind_of(*decision.unsplit_reason) == UnsplitReason::shape;

@@ -16,7 +16,7 @@ class PlannedLaunch final : public LaunchQuery {
  public:
   // All must outlive this. Requires: call.is_readable().
   PlannedLaunch(Interposer& p, const Call& call, const KernelRecord& kernel)
-      : p_(p), call_(call), kernel_(kernel), range_(call.range()), items_(plan::items(range_.global)) {}
+      : p_(p), call_(call), kernel_(kernel) {}
 
   [[nodiscard]] const KernelRecord& kernel() const override { return kernel_; }
   [[nodiscard]] unsigned vms() const override { return p_.neighbours.vms(); }
@@ -25,7 +25,7 @@ class PlannedLaunch final : public LaunchQuery {
     return *restraint_;
   }
   [[nodiscard]] const QueueRecord& queue() const override;
-  [[nodiscard]] const plan::NDRange& range() const override { return range_; }
+  [[nodiscard]] const plan::NDRange& range() const override;
 
   std::optional<plan::UnsplitReason> kernel_obstacle() override;
   std::optional<plan::UnsplitReason> queue_obstacle() override;
@@ -36,11 +36,12 @@ class PlannedLaunch final : public LaunchQuery {
   [[nodiscard]] bool refused_for_shape() const { return refused_for_shape_; }
 
  private:
+  [[nodiscard]] std::size_t items() const { return plan::items(range().global); }
+
   Interposer& p_;
   const Call& call_;
   const KernelRecord& kernel_;
-  plan::NDRange range_;
-  const std::size_t items_;
+  mutable std::optional<plan::NDRange> range_;  // empty until it is asked for
   std::optional<QueueRecord> queue_;
   mutable std::optional<unsigned> restraint_;  // empty until it is asked for
   bool refused_for_shape_ = false;

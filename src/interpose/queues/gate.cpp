@@ -5,12 +5,13 @@ namespace cleave::interpose {
 // enter() announces itself and then checks; close() closes and then checks. Both are sequentially consistent, so at
 // least one of two concurrent threads sees the other.
 
-void Gate::enter() noexcept {
-  for (;;) {
-    inside_.fetch_add(1, std::memory_order_seq_cst);
-    if (closed_.load(std::memory_order_seq_cst) == 0 || ours()) return;
+// It has announced itself and found the gate closed.
+void Gate::enter_closed() noexcept {
+  while (!ours()) {
     leave();
     wait_until_open();
+    inside_.fetch_add(1, std::memory_order_seq_cst);
+    if (closed_.load(std::memory_order_seq_cst) == 0) return;
   }
 }
 

@@ -24,7 +24,11 @@ class alignas(64) Gate {
  public:
   // Waits while another thread has the gate closed. The owner passes: a driver may call the program back from within
   // an enqueue. Each enter() is paired with a leave().
-  void enter() noexcept;
+  void enter() noexcept {
+    inside_.fetch_add(1, std::memory_order_seq_cst);
+    if (closed_.load(std::memory_order_seq_cst) != 0) [[unlikely]]
+      enter_closed();
+  }
   void leave() noexcept { inside_.fetch_sub(1, std::memory_order_seq_cst); }
   void pass() noexcept {
     enter();
@@ -50,6 +54,7 @@ class alignas(64) Gate {
 
  private:
   bool ours() const { return pthread_equal(owner_.load(std::memory_order_relaxed), pthread_self()) != 0; }
+  void enter_closed() noexcept;
   void wait_until_open() noexcept;
 
   std::atomic<int> inside_{0};

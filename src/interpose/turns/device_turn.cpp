@@ -55,8 +55,8 @@ DeviceTurn::DeviceTurn(const Table& next, base::Clock& clock, learn::CostTable& 
       clock_(clock),
       durations_(durations),
       live_(live),
-      turns_(forks_, options),
       outsiders_(std::move(address)),
+      turns_(forks_, options),
       file_(turns::SharedFile::name_for(options.identity)),
       only_if_needed_(options.only_if_needed),
       log_(trace, std::move(name), file_) {

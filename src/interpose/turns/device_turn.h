@@ -206,13 +206,14 @@ class DeviceTurn {
   learn::CostTable& durations_;
   base::ForkLocks forks_;
   limits::LiveLimits& live_;
-  turns::Turns turns_;
+  // What contended() reads is side by side: the end of the first and the beginning of the last.
   OutsiderWatch outsiders_;
+  std::atomic<Part> part_{Part::none_yet};
+  std::atomic<bool> gave_up_{false};  // too many commands did not end in time
+  turns::Turns turns_;
   const std::string file_;
   const bool only_if_needed_;
   TurnLog log_;
-  std::atomic<Part> part_{Part::none_yet};
-  std::atomic<bool> gave_up_{false};      // too many commands did not end in time
   std::atomic<bool> stopped_{false};      // the keeper ends, and calls the driver no more
   std::atomic<std::uint64_t> number_{0};  // of turns
   std::atomic<bool> holds_{false};        // changed with the lock, read without it by settle()

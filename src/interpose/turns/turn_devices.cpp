@@ -61,10 +61,10 @@ TurnDevices::TurnDevices(base::ForkLocks& forks, const Table& next, base::Clock&
     : next_(next),
       clock_(clock),
       settings_(settings),
-      live_(live),
-      followed_(live.version()),
       trace_(trace),
-      durations_(forks) {
+      durations_(forks),
+      live_(live),
+      followed_(live.version()) {
   forks.add<&TurnDevices::note_child>(base::ForkOrder::turn_devices, *this, *this);
 }
 
@@ -134,6 +134,7 @@ void TurnDevices::warn(const std::string& problem) {
 DeviceTurn* TurnDevices::of(cl_device_id device) noexcept try {
   DeviceTurn* const turn = find(device);
   if (turn == nullptr || !turn->contended()) return nullptr;
+  if (turn->takes_part()) return turn;
   std::string problem;
   if (!turn->enter(problem)) warn(problem);
   return turn->contended() ? turn : nullptr;

@@ -138,14 +138,14 @@ class TurnDevices {
   const Table& next_;
   base::Clock& clock_;
   const base::Settings& settings_;
-  limits::LiveLimits& live_;
-  std::atomic<std::uint32_t> followed_;  // the version of `live_`
   Tracer* const trace_;
-  learn::CostTable durations_;
-  base::Mutex mutex_;
-  // Only grows; entries before `count_` do not change.
-  std::array<Device, 16> devices_;
+  learn::CostTable durations_;  // used by the devices until they are destroyed
+  limits::LiveLimits& live_;
+  // What every launch reads is side by side.
+  std::atomic<std::uint32_t> followed_;  // the version of `live_`
   std::atomic<unsigned> count_{0};
+  std::array<Device, 16> devices_;  // only grows; entries before `count_` do not change
+  base::Mutex mutex_;
   // Processors, on which turns are taken as soon as there is a cap.
   std::vector<Candidate> processors_ CLEAVE_GUARDED_BY(mutex_);
   std::array<std::atomic<std::uint64_t>, kTurnExemptions.size()> exempt_{};

@@ -23,10 +23,11 @@ void ask(const Table& next, cl_device_id device, DriverWaits& driver) noexcept {
 
 }  // namespace
 
-void WaitHistory::note_use() noexcept {
+// Another thread than the first one, or the first one.
+void WaitHistory::note_user() noexcept {
   const pthread_t self = pthread_self();
   pthread_t user = user_.load(kRelaxed);
-  if (user == self || (user == pthread_t{} && user_.compare_exchange_strong(user, self, kRelaxed))) return;
+  if (user == pthread_t{} && user_.compare_exchange_strong(user, self, kRelaxed)) return;
   if (!shared_.load(kRelaxed)) shared_.store(true, kRelaxed);
 }
 

@@ -27,11 +27,14 @@ struct WaitInfo {
 enum class WaitKind : std::uint8_t { finish, events, transfer };
 inline constexpr std::size_t kWaitKinds = 3;
 
-// The history of one queue's waits.
-class WaitHistory {
+// The history of one queue's waits. In one cache line, which every launch touches.
+class alignas(64) WaitHistory {
  public:
   // The calling thread enqueues a command.
-  void note_use() noexcept;
+  void note_use() noexcept {
+    if (user_.load(kRelaxed) != pthread_self()) [[unlikely]]
+      note_user();
+  }
   // The command may take long.
   void note_work() noexcept {
     note_use();
@@ -57,6 +60,8 @@ class WaitHistory {
 
  private:
   static constexpr auto kRelaxed = std::memory_order_relaxed;
+  void note_user() noexcept;
+
   struct Kind {
     std::atomic<std::int64_t> last{0};
     std::atomic<unsigned> brief{0};  // in a row
