@@ -68,11 +68,20 @@ void transfer_in_place(SessionContext& session, const Transfer& transfer, Copy c
   finish_enqueue(session, transfer.command, transfer.to, event, std::move(pending));
 }
 
+// Memory for a slice of a read. Reads from out-of-order queues end in the driver's callbacks, where nothing can be unpinned.
+Block take_block(SessionContext& session, const Transfer& transfer, std::uint64_t size) {
+  Queue& queue = *transfer.to.queue;
+  if (size == transfer.size && queue.info().in_order) {
+    if (Block pinned = session.pinned_reads.take(queue.handle(), queue.small_reads(), size)) return pinned;
+  }
+  return session.staging.take(size);
+}
+
 // Memory for all slices of a read: a read is not started that could not be finished. Empty: there is not enough.
 std::vector<Block> take_blocks(SessionContext& session, const Transfer& transfer) {
   std::vector<Block> blocks;
   for (std::uint64_t at = 0; at < transfer.size; at += transfer.step) {
-    blocks.push_back(session.staging.take(std::min(transfer.step, transfer.size - at)));
+    blocks.push_back(take_block(session, transfer, std::min(transfer.step, transfer.size - at)));
     if (!blocks.back()) return {};
   }
   return blocks;

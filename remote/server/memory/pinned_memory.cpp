@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <string_view>
+#include <utility>
 
 #include "remote/protocol/limits.h"
+#include "remote/server/memory/pinning.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -13,47 +14,22 @@ constexpr std::uint64_t kPinnedPage = 4096;
 
 }  // namespace
 
-// By CL_MEM_USE_HOST_PTR, which on this driver pins the pages for as long as the buffer lives. The buffer itself is never
-// used, so that the memory's contents are never taken for its own. What other drivers do has not been measured.
-bool PinnedMemory::gains(cl_command_queue queue) const {
-  cl_device_id device = nullptr;
-  cl_platform_id platform = nullptr;
-  cl_device_type type = 0;
-  char name[128] = {};
-  return driver_.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, nullptr) ==
-             CL_SUCCESS &&
-         driver_.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, nullptr) == CL_SUCCESS &&
-         (type & CL_DEVICE_TYPE_GPU) != 0 &&
-         driver_.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, nullptr) ==
-             CL_SUCCESS &&
-         driver_.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name - 1, name, nullptr) ==
-             CL_SUCCESS &&
-         std::string_view(name).starts_with("NVIDIA");
-}
-
-cl_context PinnedMemory::context_of(cl_command_queue queue) const {
-  cl_context context = nullptr;
-  const cl_int error =
-      driver_.clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, nullptr);
-  return error == CL_SUCCESS ? context : nullptr;
-}
-
+// The same as pin(), and its bytes are counted for as long as it lives.
 std::shared_ptr<const void> PinnedMemory::pin(cl_context context, std::uint64_t offset,
                                               std::uint64_t size) const {
-  cl_int error = CL_SUCCESS;
-  const cl_mem buffer = driver_.clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, size,
-                                               shared_->at(offset, size), &error);
-  if (error != CL_SUCCESS || buffer == nullptr) return nullptr;
+  auto pinned = server::pin(driver_, context, shared_->at(offset, size), size);
+  if (pinned == nullptr) return nullptr;
+  const void* const handle = pinned.get();
   *bytes_ += size;
-  return {buffer, [&driver = driver_, bytes = bytes_, size](cl_mem unpinned) {
-            driver.clReleaseMemObject(unpinned);
+  return {handle, [pinned = std::move(pinned), bytes = bytes_, size](const void*) mutable {
+            pinned.reset();
             *bytes -= size;
           }};
 }
 
 std::shared_ptr<const void> PinnedMemory::pin_for(cl_command_queue queue) {
-  if (shared_ == nullptr || !gains(queue)) return nullptr;
-  const cl_context context = context_of(queue);
+  if (shared_ == nullptr || !gains_by_pinning(driver_, queue)) return nullptr;
+  const cl_context context = context_of(driver_, queue);
   if (context == nullptr) return nullptr;
   std::weak_ptr<Pins>& known = pinned_[context];
   if (auto pins = known.lock()) return pins;
@@ -96,7 +72,7 @@ std::shared_ptr<const void> PinnedMemory::pin_place(cl_command_queue queue, std:
   --range;
   const auto& [begin, length] = *range;
   if (size > length || offset - begin > length - size) return nullptr;
-  const cl_context context = context_of(queue);
+  const cl_context context = context_of(driver_, queue);
   const auto known = pinned_.find(context);
   const auto pins = known == pinned_.end() ? nullptr : known->second.lock();
   if (pins == nullptr) return nullptr;

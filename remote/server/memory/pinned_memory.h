@@ -45,8 +45,6 @@ class PinnedMemory {
 
   void unpin_elsewhere(std::uint64_t offset, const Pins* context);
   [[nodiscard]] bool has_room_for(std::uint64_t size) const { return size <= kMaxPinned - bytes_->load(); }
-  [[nodiscard]] bool gains(cl_command_queue queue) const;
-  [[nodiscard]] cl_context context_of(cl_command_queue queue) const;
   [[nodiscard]] std::shared_ptr<const void> pin(cl_context context, std::uint64_t offset,
                                                 std::uint64_t size) const;
 

@@ -14,7 +14,7 @@ std::size_t class_of(std::size_t capacity, std::size_t least) {
 }  // namespace
 
 Block::~Block() {
-  if (data_ != nullptr) staging_->put_back(data_, capacity_);
+  if (staging_ != nullptr) staging_->put_back(data_, capacity_);
 }
 
 Staging::~Staging() {

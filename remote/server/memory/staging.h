@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -19,15 +20,19 @@ namespace cleave::remote::server {
 
 class Staging;
 
-// Returns its memory to the staging at the end of its life. May be empty.
+// Returns its memory to the staging, or to another owner, at the end of its life. May be empty.
 class Block {
  public:
   Block() = default;
   Block(Staging& staging, std::byte* data, std::size_t size, std::size_t capacity)
       : staging_(&staging), data_(data), size_(size), capacity_(capacity) {}
+  // Memory that is there for as long as `owner` is.
+  Block(std::shared_ptr<const void> owner, std::byte* data, std::size_t size)
+      : owner_(std::move(owner)), data_(data), size_(size) {}
   Block(Block&& other) noexcept { *this = std::move(other); }
   Block& operator=(Block&& other) noexcept {
     std::swap(staging_, other.staging_);
+    std::swap(owner_, other.owner_);
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
@@ -41,6 +46,7 @@ class Block {
 
  private:
   Staging* staging_ = nullptr;
+  std::shared_ptr<const void> owner_;
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;

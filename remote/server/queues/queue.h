@@ -28,6 +28,7 @@
 
 #include "base/mutex.h"
 #include "base/opencl.h"
+#include "remote/server/memory/pinned_reads.h"
 #include "remote/server/memory/staging.h"
 #include "remote/server/queues/event_reference.h"
 #include "remote/server/queues/pending_reads.h"
@@ -109,6 +110,8 @@ class Queue : public std::enable_shared_from_this<Queue> {
   // Of the memory that its commands use, for as long as it lives. For the reading thread.
   [[nodiscard]] bool has_pinned() const { return pinned_.has_value(); }
   void keep_pinned(std::shared_ptr<const void> pinned) { pinned_ = std::move(pinned); }
+  // Likewise, for its small reads.
+  [[nodiscard]] PinnedReads::OfQueue& small_reads() { return small_reads_; }
   void set_profiling(bool on) { profiling_.store(on, std::memory_order_relaxed); }
 
   // Adds a command that has been enqueued. `by_caller`: the caller will call poll_awaited() or resume_watcher() soon.
@@ -184,6 +187,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   std::atomic<bool> profiling_;
   const ReportThresholds report_every_;
   std::optional<std::shared_ptr<const void>> pinned_;  // null: nothing is to be pinned
+  PinnedReads::OfQueue small_reads_;
   BriefSpin spin_{kPollTime};
   std::uint64_t without_event_ = 0;  // commands since the last one with an event; the reading thread's
 

@@ -26,6 +26,7 @@
 #include "remote/server/builds/build_threads.h"
 #include "remote/server/builds/build_trials.h"
 #include "remote/server/memory/pinned_memory.h"
+#include "remote/server/memory/pinned_reads.h"
 #include "remote/server/memory/shared_memory.h"
 #include "remote/server/memory/staging.h"
 #include "remote/server/peers/peer_transfers.h"
@@ -57,6 +58,7 @@ struct SessionContext {
         limits(client_limits),
         shared(shared_memory),
         pinned(driver, shared_memory),
+        pinned_reads(driver),
         trials(build_trials),
         staging(client_limits.staging),
         memory(client_limits.memory),
@@ -118,7 +120,8 @@ struct SessionContext {
   const ClientLimits limits;
   const SharedMemory* const shared;  // null: the client shares no memory
   PinnedMemory pinned;               // of the shared memory
-  BuildTrials* const trials;         // null: builds are not tried
+  PinnedReads pinned_reads;
+  BuildTrials* const trials;  // null: builds are not tried
   Staging staging;
   PendingReads reads{cl, outbox};
   MemoryAccount memory;

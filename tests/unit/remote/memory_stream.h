@@ -11,7 +11,7 @@
 
 namespace cleave::remote {
 
-class MemoryStream final : public Stream {
+class MemoryStream : public Stream {
  public:
   ReadStatus read(std::span<std::byte> into, std::size_t& size, Time) override {
     size = std::min(into.size(), bytes.size() - at);

@@ -1,4 +1,5 @@
-// What of a client's shared memory is pinned, on which driver, and for how long: on a driver that a test plays.
+// What of a client's shared memory is pinned, and of the server's own for small reads, on which driver, and for how long: on a
+// driver that a test plays.
 #include "remote/server/memory/pinned_memory.h"
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 
 #include "remote/client/link/shared_area.h"
 #include "remote/protocol/limits.h"
+#include "remote/server/memory/pinned_reads.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -237,6 +239,77 @@ TEST_F(PinnedMemoryTest, NothingIsPinnedOnOtherDriversAndProcessors) {
   EXPECT_EQ(pinned_.pin_for(queue_of(64)), nullptr);
   driver = {};
   EXPECT_EQ(PinnedMemory(table_, nullptr).pin_for(queue_of(64)), nullptr);
+  EXPECT_TRUE(driver.pinned.empty());
+}
+
+// For small reads.
+class PinnedReadsTest : public PinnedMemoryTest {
+ protected:
+  // The block for the read after those that are not worth it.
+  Block take_after_first(cl_command_queue queue, PinnedReads::OfQueue& of) {
+    for (unsigned i = 1; i < PinnedReads::kReadsBefore; ++i) EXPECT_FALSE(reads_.take(queue, of, 1));
+    return reads_.take(queue, of, 1);
+  }
+
+  PinnedReads reads_{table_};
+};
+
+TEST_F(PinnedReadsTest, QueuesOfAContextShareBlocks) {
+  PinnedReads::OfQueue first;
+  PinnedReads::OfQueue second;
+  PinnedReads::OfQueue other;
+  const Block one = take_after_first(queue_of(64), first);
+  ASSERT_TRUE(one);
+  EXPECT_FALSE(reads_.take(queue_of(64), first, PinnedBlocks::kBlock + 1));
+  std::vector<Block> all;
+  for (Block more = take_after_first(queue_of(64, true), second); more;
+       more = reads_.take(queue_of(64, true), second, PinnedBlocks::kBlock))
+    all.push_back(std::move(more));
+  EXPECT_EQ(all.size(), PinnedBlocks::kBlocks - 1);
+  EXPECT_EQ(driver.pinned, std::vector<std::size_t>{PinnedBlocks::kBlocks * PinnedBlocks::kBlock});
+  std::byte* const last = all.back().data();
+  all.pop_back();
+  const Block again = reads_.take(queue_of(64), first, 7);
+  EXPECT_EQ(again.data(), last);
+  EXPECT_EQ(again.bytes().size(), 7U);
+  EXPECT_TRUE(take_after_first(queue_of(128), other));
+  EXPECT_EQ(driver.pinned.size(), 2U) << "another context";
+}
+
+TEST_F(PinnedReadsTest, BlocksArePinnedWhileAQueueOrAReadHasThem) {
+  auto of = std::make_unique<PinnedReads::OfQueue>();
+  Block block = take_after_first(queue_of(64), *of);
+  ASSERT_TRUE(block);
+  of.reset();
+  EXPECT_EQ(driver.released, 0U);
+  block = {};
+  EXPECT_EQ(driver.released, 1U);
+  PinnedReads::OfQueue later;
+  EXPECT_TRUE(take_after_first(queue_of(64), later));
+  EXPECT_EQ(driver.pinned.size(), 2U);
+}
+
+TEST_F(PinnedReadsTest, FewContextsHaveBlocks) {
+  std::vector<PinnedReads::OfQueue> all(PinnedReads::kMostContexts + 1);
+  std::uintptr_t context = 0;
+  for (PinnedReads::OfQueue& of : all) {
+    context += 64;
+    EXPECT_EQ(static_cast<bool>(take_after_first(queue_of(context), of)), &of != &all.back());
+  }
+  all.erase(all.begin());
+  PinnedReads::OfQueue later;
+  EXPECT_TRUE(take_after_first(queue_of(context, true), later)) << "the first is gone";
+}
+
+TEST_F(PinnedReadsTest, DriversThatDoNotPinAreAskedOnce) {
+  driver.error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  PinnedReads::OfQueue refused;
+  EXPECT_FALSE(take_after_first(queue_of(64), refused));
+  driver = {};
+  EXPECT_FALSE(reads_.take(queue_of(64), refused, 1));
+  driver.type = CL_DEVICE_TYPE_CPU;
+  PinnedReads::OfQueue processors;
+  EXPECT_FALSE(take_after_first(queue_of(64), processors));
   EXPECT_TRUE(driver.pinned.empty());
 }
 
