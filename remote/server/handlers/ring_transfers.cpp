@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -56,23 +57,78 @@ bool read_slot(SessionContext& session, const RingView& ring, std::uint8_t& slot
   return session.violation.empty();
 }
 
-// Returns the slot when the command of `event` has ended.
-std::shared_ptr<RingSlot> return_slot_at_end(SessionContext& session, cl_event event, std::uint32_t& word) {
-  auto slot = std::make_shared<RingSlot>(word);
+// Returns the slot when the driver calls back, or, for drivers without callbacks, by a thread that waits.
+void return_slot_at_callback(SessionContext& session, cl_event event, const std::shared_ptr<RingSlot>& slot) {
   auto argument = std::make_unique<std::shared_ptr<RingSlot>>(slot);
   if (session.cl.clSetEventCallback(event, CL_COMPLETE, &slot_ended, argument.get()) == CL_SUCCESS) {
     static_cast<void>(argument.release());
-    return slot;
+    return;
   }
-  // A driver without callbacks. The thread holds all that it uses and ends with the command.
+  // The thread holds all that it uses and ends with the command.
   session.cl.clRetainEvent(event);
   std::thread([&cl = session.cl, event, slot] {
     cl.clWaitForEvents(1, &event);
     slot->return_once();
     cl.clReleaseEvent(event);
   }).detach();
-  return slot;
 }
+
+// The slices of a transfer that are in flight. The driver's callbacks return their slots; on a device that fetches data by itself the
+// reading thread does so as well, while it waits for the client: there a slice may take less time than the callback.
+class Slices {
+ public:
+  Slices(SessionContext& session, const Queue& queue)
+      : session_(session), are_polled_(queue.keeps_pinned()) {}
+
+  // A slice that has been enqueued, and the word of its slot. One that the driver has carried out within the call needs no callback,
+  // which would be in the way of the next call.
+  std::shared_ptr<RingSlot> add(cl_event event, std::uint32_t& word) {
+    auto slot = std::make_shared<RingSlot>(word);
+    if (are_polled_ && has_ended(event)) {
+      slot->return_once();
+      return slot;
+    }
+    return_slot_at_callback(session_, event, slot);
+    if (!are_polled_) return slot;
+    session_.cl.clRetainEvent(event);
+    in_flight_.push_back({EventReference(session_.cl, event), slot});
+    return slot;
+  }
+
+  // Looks for their ends until the client has sent more, all have ended, or a short time has passed.
+  void poll() {
+    if (in_flight_.empty()) return;
+    const auto has_more = [this] { return session_.input.has_more(); };
+    session_.slice_spin.until(has_more, [this] {
+      return_ended();
+      return in_flight_.empty();
+    });
+  }
+  // The same when the last has been enqueued.
+  void poll_last() {
+    if (in_flight_.empty()) return;
+    session_.flush_queues();
+    poll();
+  }
+
+ private:
+  struct Slice {
+    EventReference event;
+    std::shared_ptr<RingSlot> slot;
+  };
+
+  [[nodiscard]] bool has_ended(cl_event event) const { return status_of(session_.cl, event) <= CL_COMPLETE; }
+  void return_ended() {
+    while (!in_flight_.empty() && has_ended(in_flight_.front().event.get())) {
+      in_flight_.front().slot->return_once();
+      in_flight_.pop_front();
+    }
+  }
+
+  SessionContext& session_;
+  const bool are_polled_;
+  std::deque<Slice> in_flight_;
+};
 
 // Earlier slices are in flight and cannot be taken back: the command fails when they have ended.
 void fail_after_slices(SessionContext& session, const wire::Command& command, const Enqueue& to, cl_int error,
@@ -113,8 +169,10 @@ void write_through_ring(SessionContext& session, const wire::Command& command, c
   session.ring_started = true;
   session.flush_queues();
   EventReference first;
+  Slices slices(session, *to.queue);
   for (std::uint64_t at = 0; at < size; at += ring->slice) {
     std::uint8_t slot = 0;
+    slices.poll();
     if (!read_slot(session, *ring, slot)) return;
     if (slot == kNoSlot) return session.report_violation("no such slot in the ring");
     const bool copies = (slot & kCopySlotFlag) != 0;
@@ -138,7 +196,7 @@ void write_through_ring(SessionContext& session, const wire::Command& command, c
       if (!copies) return_slot(ring->words[slot]);
       return fail_after_slices(session, command, to, error, false, command.payload() - at / ring->slice);
     }
-    if (!copies) pending.slot = return_slot_at_end(session, event, ring->words[slot]);
+    if (!copies) pending.slot = slices.add(event, ring->words[slot]);
     const bool is_last = !pending.more;
     finish_enqueue_slice(session, command, to, event, std::move(pending), first);
     if (!is_last) session.cl.clFlush(to.queue->handle());
@@ -155,8 +213,10 @@ void read_through_ring(SessionContext& session, const wire::Command& command, co
   session.ring_started = true;
   session.flush_queues();
   EventReference first;
+  Slices slices(session, *to.queue);
   for (std::uint64_t i = 0; i < count; ++i) {
     auto slot = static_cast<std::uint8_t>(i);
+    if (i >= ahead) slices.poll();
     if (i >= ahead && !read_slot(session, *ring, slot)) return;
     if (slot != kNoSlot && slot >= ring->count) return session.report_violation("no such slot in the ring");
     const std::uint64_t at = i * ring->slice;
@@ -180,11 +240,12 @@ void read_through_ring(SessionContext& session, const wire::Command& command, co
       return fail_after_slices(session, command, to, error, true,
                                command.payload() - (i < ahead ? 0 : i - ahead));
     }
-    if (slot != kNoSlot) pending.slot = return_slot_at_end(session, event, ring->words[slot]);
+    if (slot != kNoSlot) pending.slot = slices.add(event, ring->words[slot]);
     const bool is_last = !pending.more;
     finish_enqueue_slice(session, command, to, event, std::move(pending), first);
     if (!is_last) session.cl.clFlush(to.queue->handle());
   }
+  slices.poll_last();
 }
 
 }  // namespace cleave::remote::server

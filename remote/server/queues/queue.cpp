@@ -298,7 +298,7 @@ bool Queue::is_reported_by_last_part(const Pending& pending) const {
 void Queue::report_one(Pending& pending, EventsFrame& frame) {
   pending.kept.reset();
   const cl_int ended = status(pending);
-  if (ended < CL_COMPLETE && pending.slot != nullptr) pending.slot->return_once();
+  if (ended <= CL_COMPLETE && pending.slot != nullptr) pending.slot->return_once();
   if (pending.request != 0 && pending.read == nullptr)
     frame.answer(pending.request, std::min(ended, CL_SUCCESS));
   if (pending.event_id != 0) frame.completion(pending.event_id, ended, times(pending));

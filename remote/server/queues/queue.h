@@ -38,9 +38,9 @@
 
 namespace cleave::remote::server {
 
-// A ring slot that a command uses. It is returned by the driver's callback at the command's end; for a failed command, of
-// which some drivers (PoCL) do not call back, by the thread that reports the failure. Only the first of them returns it: the
-// client may have used it again by the time of the second.
+// A ring slot that a command uses. It is returned at the command's end by the first that knows of it: the reading thread
+// (handlers/ring_transfers.cpp), the driver's callback, or the thread that reports the end, since some drivers (PoCL) do not call back
+// for a command that has failed, and others call back late. Nobody else returns it: the client may have used it again by then.
 struct RingSlot {
   explicit RingSlot(std::uint32_t& the_word) : word(&the_word) {}
   void return_once() {
@@ -109,6 +109,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   [[nodiscard]] cl_command_queue handle() const { return info_.handle; }
   // Of the memory that its commands use, for as long as it lives. For the reading thread.
   [[nodiscard]] bool has_pinned() const { return pinned_.has_value(); }
+  [[nodiscard]] bool keeps_pinned() const { return pinned_.has_value() && *pinned_ != nullptr; }
   void keep_pinned(std::shared_ptr<const void> pinned) { pinned_ = std::move(pinned); }
   // Likewise, for its small reads.
   [[nodiscard]] PinnedReads::OfQueue& small_reads() { return small_reads_; }

@@ -39,6 +39,7 @@
 #include "remote/server/session/outbox.h"
 #include "remote/server/session/program_state.h"
 #include "remote/server/session/svm_blocks.h"
+#include "remote/transport/brief_spin.h"
 #include "remote/transport/frames.h"
 
 namespace cleave::remote::server {
@@ -138,6 +139,7 @@ struct SessionContext {
   std::vector<std::shared_ptr<Queue>> unflushed;
   unsigned frames_unflushed = 0;  // since the last flush
   std::shared_ptr<Queue> polled_queue;
+  BriefSpin slice_spin{std::chrono::microseconds(200)};  // for the end of a ring's slice
   std::size_t queue_count = 0;
   std::vector<std::weak_ptr<Queue>> released_queues;                   // may still have commands in flight
   std::map<std::pair<cl_uint, cl_uint>, std::uint64_t> element_sizes;  // by image channel order and data type

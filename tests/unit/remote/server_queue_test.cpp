@@ -265,23 +265,31 @@ TEST_F(ServerQueue, ReadsOfOneQueuePrecedeTheirDependents) {
 }
 
 // The driver does not say so.
-TEST_F(ServerQueue, FailedCommandReturnsItsSlot) {
-  std::uint32_t word = 0;
-  return_slot(word);
-  give_slot(word);
-  Event& event = new_event();
-  Pending pending = pending_of(event, 1);
-  const auto slot = std::make_shared<RingSlot>(word);
-  pending.slot = slot;
-  queue_->add(std::move(pending));
-  ASSERT_EQ(queue_->finish(7, Queue::WaitedBy::by_caller), CL_SUCCESS);
-  event.end(CL_OUT_OF_RESOURCES);
-  queue_->resume_watcher();
-  EXPECT_FALSE(next_answers().empty());
-  EXPECT_TRUE(is_returned(word));
-  give_slot(word);  // the client uses it anew
-  slot->return_once();
-  EXPECT_FALSE(is_returned(word)) << "the driver has called after all";
+// A driver may not call back at the end of a command, or late.
+TEST_F(ServerQueue, ReportedCommandReturnsItsSlot) {
+  for (const cl_int status : {CL_COMPLETE, CL_OUT_OF_RESOURCES}) {
+    std::uint32_t word = 0;
+    return_slot(word);
+    give_slot(word);
+    Event& event = new_event();
+    Pending pending = pending_of(event, 1);
+    const auto slot = std::make_shared<RingSlot>(word);
+    pending.slot = slot;
+    queue_->add(std::move(pending));
+    ASSERT_EQ(queue_->finish(7, Queue::WaitedBy::by_caller), CL_SUCCESS);
+    event.end(status);
+    queue_->resume_watcher();
+    std::size_t answers = 0;
+    while (answers < 2) {
+      const std::size_t more = next_answers().size();
+      ASSERT_NE(more, 0U);
+      answers += more;
+    }
+    EXPECT_TRUE(is_returned(word));
+    give_slot(word);  // the client uses it anew
+    slot->return_once();
+    EXPECT_FALSE(is_returned(word)) << "the driver has called after all";
+  }
 }
 
 // Only the first waits for what the client's command waits for, and a driver may run the others though it has

@@ -1,10 +1,20 @@
-// A server's session on the simulated driver: into which memory it reads.
+// A server's session on the simulated driver: into which memory it reads, and when it returns the slots of a ring.
 #include <atomic>
 #include <cstring>
+#include <fcntl.h>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
+#include <sys/mman.h>
+
+#include "remote/server/memory/shared_memory.h"
+#include "remote/transport/ring_slots.h"
 #include "tests/kit/eventually.h"
 #include "tests/unit/remote/server_session_fixture.h"
 
@@ -16,13 +26,16 @@ std::string read_into_pinned;
 std::byte* pinned = nullptr;
 std::size_t pinned_size = 0;
 std::atomic<cl_mem> pinning = nullptr;  // that buffer, until it is released
+bool carries_out_within_call = false;
 decltype(Table::clEnqueueReadBuffer) drivers_read = nullptr;
 cl_int CL_API_CALL noting_read(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
                                size_t size, void* to, cl_uint count, const cl_event* waits, cl_event* event) {
   auto* const begin = static_cast<std::byte*>(to);
   const bool is_pinned = pinned != nullptr && pinned <= begin && begin + size <= pinned + pinned_size;
   read_into_pinned += is_pinned ? 'p' : '-';
-  return drivers_read(queue, buffer, blocking, offset, size, to, count, waits, event);
+  EXPECT_EQ(blocking, CL_FALSE);
+  return drivers_read(queue, buffer, carries_out_within_call ? CL_TRUE : CL_FALSE, offset, size, to, count,
+                      waits, event);
 }
 decltype(Table::clCreateBuffer) drivers_create = nullptr;
 cl_mem CL_API_CALL noting_create(cl_context context, cl_mem_flags flags, size_t size, void* memory,
@@ -41,6 +54,35 @@ cl_int CL_API_CALL noting_release(cl_mem memory) {
   const cl_int released = drivers_release(memory);
   if (memory == pinning) pinning = nullptr;
   return released;
+}
+
+// At the ends of commands; where the driver is late, the test calls back.
+unsigned callbacks = 0;
+bool is_late = false;
+std::vector<std::function<void()>> late_callbacks;
+decltype(Table::clSetEventCallback) drivers_callback = nullptr;
+cl_int CL_API_CALL noting_callback(cl_event event, cl_int state,
+                                   void(CL_CALLBACK* call)(cl_event, cl_int, void*), void* data) {
+  ++callbacks;
+  if (!is_late) return drivers_callback(event, state, call, data);
+  late_callbacks.emplace_back([call, state, data] { call(nullptr, state, data); });
+  return CL_SUCCESS;
+}
+
+// The device goes on when an event is asked for again.
+sim::Driver* simulated = nullptr;
+std::mutex asked_mutex;
+std::set<cl_event> asked;
+decltype(Table::clGetEventInfo) drivers_event_info = nullptr;
+cl_int CL_API_CALL noting_event_info(cl_event event, cl_event_info what, size_t size, void* value,
+                                     size_t* needed) {
+  bool is_new = false;
+  {
+    const std::scoped_lock lock(asked_mutex);
+    is_new = asked.insert(event).second;
+  }
+  if (!is_new) simulated->run_until_idle();
+  return drivers_event_info(event, what, size, value, needed);
 }
 
 // What the driver says of itself where it is to pass for one that pins.
@@ -64,13 +106,19 @@ class ServerReads : public ServerSession {
   ServerReads() {
     drivers_read = table_.clEnqueueReadBuffer;
     drivers_create = table_.clCreateBuffer;
+    drivers_callback = table_.clSetEventCallback;
     drivers_device_info = table_.clGetDeviceInfo;
     table_.clEnqueueReadBuffer = noting_read;
     table_.clCreateBuffer = noting_create;
     drivers_release = table_.clReleaseMemObject;
     table_.clReleaseMemObject = noting_release;
+    table_.clSetEventCallback = noting_callback;
     read_into_pinned.clear();
     pinned = nullptr;
+    carries_out_within_call = false;
+    callbacks = 0;
+    is_late = false;
+    late_callbacks.clear();
     for (std::size_t i = 0; i < contents_.size(); ++i) contents_[i] = static_cast<cl_int>(i);
     contents_buffer_ = make_buffer(contents_);
   }
@@ -138,6 +186,117 @@ TEST_F(ServerReads, OtherReadsGoIntoOrdinaryMemory) {
   EXPECT_EQ(run(unordered).elements.size(), 7U);
   EXPECT_EQ(read_into_pinned, std::string(14, '-'));
   EXPECT_EQ(pinned, nullptr);
+}
+
+// The client's end of a read through a ring of two slots: takes what a slot has when it is returned, and names it again.
+class RingClient : public MemoryStream {
+ public:
+  static constexpr std::uint64_t kWords = 4096;
+  static constexpr std::uint64_t kSlots = 2;
+  static constexpr std::uint64_t kSlice = std::uint64_t{1} << 19U;
+
+  RingClient(const SharedMemory& memory, std::size_t slices) : memory_(memory), slices_(slices) {
+    for (std::size_t slot = 0; slot < kSlots; ++slot) give_slot(word(slot));
+  }
+
+  ReadStatus read(std::span<std::byte> into, std::size_t& size, Time until) override {
+    if (!MemoryStream::has_data() && slices_ > kSlots) {
+      simulated->run_until_idle();
+      if (!take_next(std::chrono::steady_clock::now() + kPatience)) ADD_FAILURE() << "no slot came back";
+    }
+    return MemoryStream::read(into, size, until);
+  }
+  bool has_data() override {
+    return MemoryStream::has_data() || (slices_ > kSlots && is_returned(word(slot())) && take_next(kNoWait));
+  }
+
+  // When the read has ended: all of its data.
+  std::vector<std::byte> data() {
+    while (slices_ != 0) {
+      if (!take_next(std::chrono::steady_clock::now() + kPatience)) break;
+    }
+    return data_;
+  }
+
+ private:
+  static constexpr std::chrono::seconds kPatience{20};
+
+  [[nodiscard]] std::size_t slot() const { return data_.size() / kSlice % kSlots; }
+  [[nodiscard]] std::uint32_t& word(std::size_t slot) const {
+    return reinterpret_cast<std::uint32_t*>(memory_.at(0, kWords))[slot];
+  }
+  bool take_next(Time until) {
+    const std::size_t from = slot();
+    if (!is_returned(word(from)) && !wait_for_slot(word(from), until)) return false;
+    const std::byte* const begin = memory_.at(kWords + from * kSlice, kSlice);
+    data_.insert(data_.end(), begin, begin + kSlice);
+    if (slices_-- <= kSlots) return true;
+    give_slot(word(from));
+    bytes.push_back(static_cast<std::byte>(from));
+    return true;
+  }
+
+  const SharedMemory& memory_;
+  std::size_t slices_;  // that are still to come
+  std::vector<std::byte> data_;
+};
+
+class ServerRings : public ServerReads {
+ protected:
+  static constexpr std::uint64_t kSlice = RingClient::kSlice;
+  static constexpr std::uint64_t kSlices = 4;
+
+  ServerRings() {
+    const int descriptor = memfd_create("slots", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    EXPECT_EQ(ftruncate(descriptor, RingClient::kWords + RingClient::kSlots * kSlice), 0);
+    EXPECT_EQ(fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    memory_ = SharedMemory::map(descriptor);
+    shared_ = memory_.get();
+    simulated = &driver;
+    asked.clear();
+    drivers_event_info = table_.clGetEventInfo;
+    table_.clGetEventInfo = noting_event_info;
+  }
+  [[nodiscard]] std::uint32_t& word(std::size_t slot) const {
+    return reinterpret_cast<std::uint32_t*>(memory_->at(0, RingClient::kWords))[slot];
+  }
+  void expect_read() {
+    CommandsFrame frame;
+    frame.read_through_ring(kSlices * kSlice, {RingClient::kWords, RingClient::kSlots * kSlice}, kSlice,
+                            kSlices - RingClient::kSlots);
+    RingClient client(*memory_, kSlices);
+    const Report report = run({frame}, client);
+    EXPECT_EQ(report.finishes, Errors{CL_SUCCESS});
+    const std::vector<std::byte> data = client.data();
+    ASSERT_EQ(data.size(), kSlices * kSlice);
+    EXPECT_EQ(std::memcmp(data.data(), contents_.data(), data.size()), 0);
+  }
+
+  std::unique_ptr<SharedMemory> memory_;
+};
+
+TEST_F(ServerRings, SlotsAreReturnedByTheDriversCallbacks) {
+  expect_read();
+  EXPECT_EQ(callbacks, kSlices);
+}
+
+TEST_F(ServerRings, SlotsOfSlicesThatHaveEndedNeedNoCallback) {
+  pretend_to_pin();
+  carries_out_within_call = true;
+  expect_read();
+  EXPECT_EQ(callbacks, 0U);
+}
+
+// The client may have given the slots to the server again by the time of the callbacks.
+TEST_F(ServerRings, SlotsAreReturnedOnceThoughTheDriverCallsBackLate) {
+  if (std::thread::hardware_concurrency() == 1) GTEST_SKIP() << "there is no polling on one processor";
+  pretend_to_pin();
+  is_late = true;
+  expect_read();
+  EXPECT_EQ(callbacks, kSlices);
+  for (std::size_t slot = 0; slot < RingClient::kSlots; ++slot) give_slot(word(slot));
+  for (const auto& call : late_callbacks) call();
+  for (std::size_t slot = 0; slot < RingClient::kSlots; ++slot) EXPECT_FALSE(is_returned(word(slot)));
 }
 
 }  // namespace
