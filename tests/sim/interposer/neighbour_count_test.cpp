@@ -114,13 +114,15 @@ TEST_F(LivePressure, LaunchesAreSplitWhileTheNeighboursLackTheProcessor) {
   EXPECT_EQ(statistics().unsplit[static_cast<std::size_t>(plan::UnsplitReason::calm)], 1U);
   listener.say("count 2 3 2 pressure=900\n");
   ASSERT_TRUE(restraint_is(neighbours::RestraintControl::kMaxStep)) << "it is far above the target";
+  // Neither too much nor so little that the restraint is lowered, however long the launches take.
+  listener.say("count 3 3 2 pressure=25\n");
+  const auto figures = [] { return interpose::interposer().summary_context().neighbours; };
+  ASSERT_TRUE(kit::eventually([&] { return figures().pressure == 25U; }));
   // The first launches may be unsplit, so that their time is known.
   std::size_t slices = 1;
   for (int i = 0; i < 20 && slices == 1; ++i) slices = slices_of_a_launch(*this, kernel);
   EXPECT_GT(slices, 1U);
-  const observe::NeighbourFigures figures = interpose::interposer().summary_context().neighbours;
-  EXPECT_EQ(figures.pressure, 900U);
-  EXPECT_EQ(figures.restraint, neighbours::RestraintControl::kMaxStep);
+  EXPECT_EQ(figures().restraint, neighbours::RestraintControl::kMaxStep);
 }
 
 class ForgetfulLivePressure : public LivePressure {

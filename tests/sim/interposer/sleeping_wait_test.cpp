@@ -248,11 +248,12 @@ TEST(AutomaticWait, IsNativeWithoutRestraint) {
   set_duration(fixture, 10ms);
   EXPECT_EQ(fixture.launch(kernel), CL_SUCCESS);  // from here on the monitor is asked
   ASSERT_TRUE(kit::eventually([&] { return listener.answer(); }));
-  listener.say("cleave-monitor 1 heartbeat=2000\ncount 1 5 2 pressure=0\n");
+  listener.say("cleave-monitor 1 heartbeat=60000\ncount 1 5 2 pressure=0\n");
   ASSERT_TRUE(restraint_is(0));
   for (int i = 0; i < 6; ++i) EXPECT_FALSE(is_watched_wait(fixture, kernel));
   listener.say("count 2 5 2 pressure=40\n");
   ASSERT_TRUE(restraint_is(1)) << "just above the target";
+  listener.say("count 3 5 2 pressure=25\n");  // it stays there, however long the waits take
   bool watched = false;
   for (int i = 0; i < 6; ++i)
     watched = is_watched_wait(fixture, kernel);  // the first ones show that the driver spins
