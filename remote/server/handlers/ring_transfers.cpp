@@ -90,6 +90,7 @@ class Slices {
     }
     return_slot_at_callback(session_, event, slot);
     if (!are_polled_) return slot;
+    forget_returned();
     session_.cl.clRetainEvent(event);
     in_flight_.push_back({EventReference(session_.cl, event), slot});
     return slot;
@@ -118,11 +119,15 @@ class Slices {
   };
 
   [[nodiscard]] bool has_ended(cl_event event) const { return status_of(session_.cl, event) <= CL_COMPLETE; }
+  // Without asking the driver, and so also where the client always has more and nothing is polled: else a long transfer would keep
+  // the events of all its slices.
+  void forget_returned() {
+    while (!in_flight_.empty() && in_flight_.front().slot->has_been_returned()) in_flight_.pop_front();
+  }
   void return_ended() {
-    while (!in_flight_.empty() && has_ended(in_flight_.front().event.get())) {
+    for (forget_returned(); !in_flight_.empty() && has_ended(in_flight_.front().event.get());
+         forget_returned())
       in_flight_.front().slot->return_once();
-      in_flight_.pop_front();
-    }
   }
 
   SessionContext& session_;

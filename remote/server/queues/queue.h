@@ -46,6 +46,7 @@ struct RingSlot {
   void return_once() {
     if (!is_returned.exchange(true)) return_slot(*word);
   }
+  [[nodiscard]] bool has_been_returned() const { return is_returned.load(std::memory_order_acquire); }
 
  private:
   std::uint32_t* word;

@@ -1,8 +1,10 @@
 // A server's session on the simulated driver: into which memory it reads, and when it returns the slots of a ring.
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <fcntl.h>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -83,6 +85,34 @@ cl_int CL_API_CALL noting_event_info(cl_event event, cl_event_info what, size_t 
   }
   if (!is_new) simulated->run_until_idle();
   return drivers_event_info(event, what, size, value, needed);
+}
+
+// Events of which there is more than the first reference, and the most of them at a time.
+std::mutex retained_mutex;
+std::map<cl_event, int> retained;
+std::size_t most_retained = 0;
+decltype(Table::clRetainEvent) drivers_retain = nullptr;
+cl_int CL_API_CALL noting_retain(cl_event event) {
+  const std::scoped_lock lock(retained_mutex);
+  ++retained[event];
+  most_retained = std::max(most_retained, retained.size());
+  return drivers_retain(event);
+}
+decltype(Table::clReleaseEvent) drivers_release_event = nullptr;
+cl_int CL_API_CALL noting_release_event(cl_event event) {
+  {
+    const std::scoped_lock lock(retained_mutex);
+    if (const auto found = retained.find(event); found != retained.end() && --found->second == 0)
+      retained.erase(found);
+  }
+  return drivers_release_event(event);
+}
+// The commands before have ended by the time of the next one.
+cl_int CL_API_CALL read_after_others(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
+                                     size_t size, void* to, cl_uint count, const cl_event* waits,
+                                     cl_event* event) {
+  simulated->run_until_idle();
+  return noting_read(queue, buffer, blocking, offset, size, to, count, waits, event);
 }
 
 // What the driver says of itself where it is to pass for one that pins.
@@ -297,6 +327,30 @@ TEST_F(ServerRings, SlotsAreReturnedOnceThoughTheDriverCallsBackLate) {
   for (std::size_t slot = 0; slot < RingClient::kSlots; ++slot) give_slot(word(slot));
   for (const auto& call : late_callbacks) call();
   for (std::size_t slot = 0; slot < RingClient::kSlots; ++slot) EXPECT_FALSE(is_returned(word(slot)));
+}
+
+// A client that is always ahead, so that nothing is polled: the driver's callbacks return the slots.
+TEST_F(ServerRings, LongTransferKeepsNoEventsOfSlicesThatHaveEnded) {
+  pretend_to_pin();
+  table_.clEnqueueReadBuffer = read_after_others;
+  retained.clear();
+  most_retained = 0;
+  drivers_retain = table_.clRetainEvent;
+  drivers_release_event = table_.clReleaseEvent;
+  table_.clRetainEvent = noting_retain;
+  table_.clReleaseEvent = noting_release_event;
+  constexpr std::uint64_t kMany = 32;
+  const std::uint64_t slice = contents_.size() * sizeof(cl_int) / kMany;
+  CommandsFrame frame;
+  frame.read_through_ring(kMany * slice, {RingClient::kWords, RingClient::kSlots * slice}, slice,
+                          kMany - RingClient::kSlots);
+  MemoryStream client;
+  frame.write_to(client);
+  for (std::uint64_t i = RingClient::kSlots; i < kMany; ++i)
+    client.bytes.push_back(static_cast<std::byte>(i % RingClient::kSlots));
+  EXPECT_EQ(run(Frames{}, client).finishes, Errors{CL_SUCCESS});
+  EXPECT_EQ(callbacks, kMany);
+  EXPECT_LE(most_retained, 4U);
 }
 
 }  // namespace
