@@ -38,8 +38,9 @@ class CLEAVE_CAPABILITY("mutex") LightMutex {
 
   void lock() noexcept CLEAVE_ACQUIRE() {
     State state = kFree;
-    if (!state_.compare_exchange_strong(state, kTaken, std::memory_order_acquire, std::memory_order_relaxed))
-        [[unlikely]]
+    const bool taken =
+        state_.compare_exchange_strong(state, kTaken, std::memory_order_acquire, std::memory_order_relaxed);
+    if (!taken) [[unlikely]]
       wait();
   }
   void unlock() noexcept CLEAVE_RELEASE_LOCK() {
