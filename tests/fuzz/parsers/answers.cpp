@@ -27,7 +27,7 @@ using namespace cleave::fuzz::answers;   // NOLINT(google-build-using-namespace)
 using namespace cleave::remote::client;  // NOLINT(google-build-using-namespace): what it is about
 using std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kForEver{20};
+constexpr std::chrono::seconds kForEver{120};
 
 unsigned threads() {
   DIR* const folder = ::opendir("/proc/self/task");
