@@ -91,7 +91,7 @@ void RestraintControl::raise(double pressure, base::Nanoseconds now) {
     next_ = rest_end_;
     return;
   }
-  if (level_ == kMaxRestraint) return doubt_the_top(pressure, now);
+  if (level_ == kMaxRestraint) return recheck_top(pressure, now);
   if (!std::exchange(new_load_, false) && bottom_.level == 0) bottom_ = {level_, pressure, now};
   const auto doublings = static_cast<unsigned>(std::clamp(std::log2(pressure / target_), 0.0, 10.0));
   step_up(std::min(1 + doublings, kMaxStep), now);
@@ -114,8 +114,8 @@ bool RestraintControl::is_in_vain(double pressure, base::Nanoseconds now) const 
   return same_load && rest_pressure_ <= 0 && expected >= resolution(bottom_.pressure);
 }
 
-// A climb whose bottom is not known may have come to the top in vain, too, and what one has gained may be gone with its load.
-void RestraintControl::doubt_the_top(double pressure, base::Nanoseconds now) {
+// A climb whose bottom is not known may have gained nothing, and what one has gained may be gone with its load.
+void RestraintControl::recheck_top(double pressure, base::Nanoseconds now) {
   if (top_pressure_ <= 0) top_pressure_ = pressure;
   if (bottom_.level != 0 && pressure <= kOtherLoad * top_pressure_) return;
   top_pressure_ = 0;
@@ -134,16 +134,18 @@ void RestraintControl::give_up(base::Nanoseconds now) {
 void RestraintControl::judge_without_slices(double pressure, base::Nanoseconds now) {
   const bool worse = pressure > bottom_.pressure * (1 + kGain) || now - bottom_.at > kFresh;
   // Where launches are long, so is the time in which the neighbours did without what the top may gain.
-  if (bottom_.level == kMaxRestraint) rest_ = std::max(rest_, kRestOfDoubt * (now - bottom_.at));
-  if (worse) return rest_at(bottom_.level, bottom_.pressure, now);
-  rest_at(level_, pressure, now);
+  const base::Nanoseconds least =
+      bottom_.level == kMaxRestraint ? kRecheckRest * (now - bottom_.at) : base::Nanoseconds(0);
+  if (worse) return rest_at(bottom_.level, bottom_.pressure, now, least);
+  rest_at(level_, pressure, now, least);
 }
 
-void RestraintControl::rest_at(unsigned level, double pressure, base::Nanoseconds now) {
+void RestraintControl::rest_at(unsigned level, double pressure, base::Nanoseconds now,
+                               base::Nanoseconds least) {
   level_ = level;
   rest_pressure_ = pressure;
-  rest_end_ = next_ = now + std::chrono::duration_cast<base::Nanoseconds>(rest_ * spread_);
-  rest_ = std::max(rest_, std::min(2 * rest_, kMaxPause));
+  rest_end_ = next_ = now + std::max(std::chrono::duration_cast<base::Nanoseconds>(rest_ * spread_), least);
+  rest_ = std::min(2 * rest_, kMaxPause);
   bottom_ = {};
   top_pressure_ = 0;
   compared_ = false;

@@ -14,13 +14,13 @@
 //             the level it came from, at once.
 //     lower   by 1, as a probe, if p < kRelease × T for the whole pause of the level below.
 //     hold    otherwise.
-//     rest    if p > T and a climb has been in vain: p is not lower by kGain for each level than at the first level of this climb.
+//     rest    if p > T and a climb has gained nothing: p is not lower by kGain for each level than at the first level of this climb.
 //             That is judged at kMaxRestraint, and in the first climb as soon as such a difference would show in what is sent.
 //             If the climb began with slices, level 1 is tried first for kSettle; where p is then not higher by kGain, the rest is
 //             there, else at the climb's first level. The next raise comes after the rest, or when p exceeds kOtherLoad × what
 //             it was at its level. Where it is not known from where kMaxRestraint was reached, or p exceeds kOtherLoad × what
 //             it was when that had gained something, kMaxRestraint is compared with level 1 in the same way, and again after
-//             each rest, which then lasts kRestOfDoubt × the comparison at least.
+//             each rest, which then lasts kRecheckRest × the comparison at least.
 //
 // A probe fails if p exceeds T within kProbation of its use; then the pause of its level doubles, up to kMaxPause. It is
 // kFirstPause again when a probe of the level succeeds, or when p has fallen to less than half of what it was before the probe:
@@ -89,7 +89,7 @@ class RestraintControl {
   static constexpr unsigned kMaxStep = 3;
   static constexpr base::Nanoseconds kHold = 2 * kSettle;
   static constexpr base::Nanoseconds kFirstRest = 4 * kFirstPause;
-  static constexpr int kRestOfDoubt = 32;     // as a multiple of the time at level 1
+  static constexpr int kRecheckRest = 32;     // as a multiple of the time at level 1
   static constexpr double kGain = 0.03;       // as a share of the pressure
   static constexpr double kOtherLoad = 1.25;  // as a multiple of it
   static constexpr base::Nanoseconds kFresh = 40 * kSettle;
@@ -120,10 +120,11 @@ class RestraintControl {
   void lower(double pressure, base::Nanoseconds now);
   void judge_probe(base::Nanoseconds now);
   [[nodiscard]] bool is_in_vain(double pressure, base::Nanoseconds now) const;
-  void doubt_the_top(double pressure, base::Nanoseconds now);
+  void recheck_top(double pressure, base::Nanoseconds now);
   void give_up(base::Nanoseconds now);
   void judge_without_slices(double pressure, base::Nanoseconds now);
-  void rest_at(unsigned level, double pressure, base::Nanoseconds now);
+  void rest_at(unsigned level, double pressure, base::Nanoseconds now,
+               base::Nanoseconds least = base::Nanoseconds(0));
   [[nodiscard]] bool is_resting(double pressure, base::Nanoseconds now);
   void forget_climb();
   void forget_bottom();

@@ -86,7 +86,7 @@ class Turns {
   [[nodiscard]] bool has_company() const noexcept { return company_->exists.load(std::memory_order_relaxed); }
 
   // This process needs turns for what it does, if that is not none, from now on and for a time; to be called again while it does.
-  // Cheap if that time has just begun. Returns whether turns are needed now, by whoever it is.
+  // Cheap if that time has just begun. Returns whether any participant needs turns now.
   bool need(Need need) noexcept;
 
   // From now on; until then the weight of the options counts. Also while other threads wait in begin(). Cheap if it is the same.

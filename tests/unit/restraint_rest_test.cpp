@@ -97,7 +97,7 @@ TEST(RestraintRest, WhatARaiseGainsIsKept) {
 }
 
 // After a silence nothing says from where the top was reached, so it is compared with sleeping waits, but not again and again.
-TEST(RestraintRest, TopIsDoubtedOnceARest) {
+TEST(RestraintRest, TopIsRecheckedOnceARest) {
   for (const double at_top : {0.04, 0.1, 0.35}) {
     Host host([&](unsigned restraint, Nanoseconds) { return restraint < kMaxRestraint ? 0.9 : at_top; });
     host.run(5min);
@@ -113,7 +113,7 @@ TEST(RestraintRest, TopIsDoubtedOnceARest) {
 }
 
 // A climb that gained something says nothing about what comes later.
-TEST(RestraintRest, TopIsDoubtedWhenWhatItGainedIsGone) {
+TEST(RestraintRest, TopIsRecheckedWhenWhatItGainedIsGone) {
   Host host([](unsigned restraint, Nanoseconds) { return restraint < 6 ? 0.9 : 0.2; });
   host.run(5min);
   ASSERT_EQ(host.restraint(), kMaxRestraint);

@@ -388,7 +388,7 @@ TEST_F(HostileClient, ObjectsOfOtherClientsAreInaccessible) {
   ASSERT_EQ(owner->error_of(1), CL_SUCCESS);
 }
 
-// The end of a worker's control socket, as whoever owns the worker has it; not open: the system refuses.
+// A duplicate of a worker's own end of its control socket, as a compromised worker would use it. Not open: the system refuses.
 base::FileDescriptor control_of(pid_t worker) {
   const base::FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, worker, 0)));
   for (int number = STDERR_FILENO + 1; number < 32; ++number) {
