@@ -14,6 +14,10 @@ namespace cleave::kernels {
 //     over work-items, and still see that the program's loops are uniform in a work-group (with a branch, the reduction of
 //     bench/kernels took seven times as long on PoCL). NVIDIA's compiler has no such loops, and a uniform branch is cheaper
 //     there, except for the size.
+//   - NVIDIA's integer division is long. Where a dimension is cut, its groups before the slice are not in the tag, and it has less
+//     than 2^20 of them, they are divided as numbers of 32 bits with a fraction: of each number, of the reciprocal (PTX documents
+//     rcp.approx.ftz.f32 with an error of one unit in the last place) and of the product the error is 2^-23 of it at most, in sum
+//     less than 0.4 of a group, and the quotient is a whole number.
 //   - Local ids, local sizes and everything about sub-groups are the same in a slice and in the whole launch.
 //   - If the tag holds the groups before the slice, the launch's own offset is what remains of an id; otherwise it is 0.
 //   - All names are reserved, so that macros in build options do not change them; scan_options() looks for the others.
@@ -102,6 +106,13 @@ __cleave_function size_t __cleave_global_size(uint __d) {
 __cleave_function size_t __cleave_group_id(uint __d) {
   uint __tag = __cleave_tag();
   __cleave_return_if(__tag == 0u, get_group_id(__d));
+#if defined(__NV_CL_C_VERSION)
+  uint __usual = 0x4000000u << __d;
+  if (__builtin_expect(__d < 2u && (__tag & (0x13f00000u | __usual)) == __usual, 1)) {
+    float __before = (float)(uint)get_global_offset(__d) * native_recip((float)(uint)get_local_size(__d));
+    return get_group_id(__d) + (uint)(__before + 0.5f);
+  }
+#endif
   uint __cut = __cleave_is_cut(__tag, __d);
   uint __with_first = (__tag >> 28) & ~__cleave_is_volume(__tag) & 1u;
   size_t __near = get_group_id(__d) + (__cut & __with_first ? (__tag >> 13) & 0x1fffu : 0u);

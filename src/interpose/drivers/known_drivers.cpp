@@ -60,7 +60,7 @@ constexpr std::array<KnownDriver, 2> kKnownDrivers = {{
      kHarmlessToOclgrind,
      {.carries_tags = true, .carries_volume_tags = true, .truncates_offsets = false},
      "input.cl",
-     123},
+     130},
 }};
 
 // The start of the text if it is longer.

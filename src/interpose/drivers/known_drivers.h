@@ -27,7 +27,7 @@ namespace cleave::interpose {
 // The probe_digest() with which the rows were verified. To change it: run e2e.drivers.known for each driver of the table
 // with the new probe, correct the rows, then write down the digest that KnownDrivers.AreThoseOfThisProbe reports.
 inline constexpr std::string_view kVerifiedProbe =
-    "40062a79913e3d26fe09819a095cce0efdbf389486dda059024d791b35c55ab0";
+    "619ad95ec793aee2a600401eaa9fd59555f04f910758a888c8b21ac3fb96e847";
 
 // Empty for a driver that is to be probed. Calls the driver for its texts alone. May throw std::bad_alloc.
 std::optional<ProbeResult> known_facts(const Table& next, cl_device_id device);
