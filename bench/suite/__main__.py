@@ -71,6 +71,9 @@ def add_sharing(suite):
                        help="how long all of them run for one figure (20; --quick: 0.4, in domains 3)")
     suite.add_argument("--pressure", type=float, default=0.03, metavar="TARGET", help="of the policy pressure (0.03)")
     suite.add_argument("--size", type=int, metavar="ROWS", help="of the neighbours' products (1600; --quick: 320)")
+    suite.add_argument("--groups", type=int, action="append", metavar="N",
+                       help=f"a fixed number of the job's slices ({', '.join(map(str, neighbours.GROUPS))}); may be repeated")
+    suite.add_argument("--policy", action="append", choices=neighbours.POLICIES, help="only this one; may be repeated")
 
 
 def add_neighbours(commands):

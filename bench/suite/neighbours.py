@@ -26,6 +26,7 @@ CLAIM_NEIGHBOURS, CLAIM_JOB, CLAIM_MANY = "up to 20 % faster", "less than 5 % sl
 LOSS = 1.05  # of the job: what the best number of groups may cost
 BUDGET = "budget"
 DEFAULT_ALPHA = "4"  # of the setting
+POLICIES = ("alpha", BUDGET, "pressure")
 PARTS = ("figures", "losses", "many")
 WITHOUT_JOB, UNSPLIT = "without the job", "the job unsplit"  # else groups, a policy or a table of α
 
@@ -38,6 +39,8 @@ class Bench:
         usual = 20 if not given.quick else 3 if given.isolation == "domains" else 0.4
         self.window = given.window or usual  # seconds in which all of them run
         self.size = given.size or (320 if given.quick else 1600)
+        self.groups = given.groups or GROUPS
+        self.policies = given.policy or POLICIES
         probe, _ = programs.measure("stream", 1, *programs.target(given), "--repeats", 1)
         work = "tiled product" if given.quick or not probe["on_processor"] else "long product"
         self.work = [work, *programs.target(given), *(["--small"] if given.quick else [])]
@@ -69,7 +72,8 @@ class Bench:
         return usual | {"CLEAVE_SPLIT": "alpha", "CLEAVE_ALPHA": job, "CLEAVE_MIN_ITEMS": "0"}
 
     def share(self, neighbours, job):
-        """All at once: milliseconds of a neighbour's product and of the job, and the job's share of a core."""
+        """All at once: milliseconds of a neighbour's product and of the job, the job's share of a core, and how many times as long
+        the neighbours took as they ran (StandIn.stretch)."""
         processes = []
         try:
             for i in range(neighbours):
@@ -84,12 +88,13 @@ class Bench:
             else:
                 took, share, window = self.follow(self.start_job(neighbours, job))
             self.check_alive(processes)
+            stretch = self.monitor.stretch(window) if self.monitor else None
         finally:
             for process in processes:
                 process.kill()
         outputs = [process.communicate()[0] for process in processes]
         self.results.sound &= all(process.returncode < 0 for process in processes)
-        return median([product(output, window) for output in outputs]), took, share
+        return median([product(output, window) for output in outputs]), took, share, stretch
 
     def follow(self, process):
         status, output = programs.finish(process, 600)
@@ -108,8 +113,8 @@ class Bench:
                 raise Unmeasured(f"a neighbour ended by itself: exit status {process.returncode}")
 
     def in_turn(self, neighbours, jobs):
-        """Each of the jobs beside so many neighbours, in turn: {job: (neighbours' ms, the job's ms, its share)}."""
-        found = {job: ([], [], []) for job in jobs}
+        """Each of the jobs beside so many neighbours, in turn: for each the lists of what share() gives."""
+        found = {job: ([], [], [], []) for job in jobs}
         for _ in range(self.rounds):
             for job, lists in found.items():
                 for values, value in zip(lists, self.share(neighbours, job)):
@@ -138,18 +143,18 @@ def plural(neighbours):
 
 def measure_sweep(bench, neighbours):
     """Figures 2, 4 and 5 for so many neighbours; gives the number of groups that serves them best."""
-    found = bench.in_turn(neighbours, (WITHOUT_JOB, UNSPLIT, *GROUPS))
+    found = bench.in_turn(neighbours, (WITHOUT_JOB, UNSPLIT, *bench.groups))
     beside = plural(neighbours)
     alone, unsplit = found[WITHOUT_JOB][0], found[UNSPLIT]
     bench.add("fig2", f"Fig. 2: {beside}, with the job to without", unsplit[0], alone, neighbours=neighbours)
     gains, losses = {}, {}
-    for groups in GROUPS:
+    for groups in bench.groups:
         gains[groups] = bench.add("fig4", f"Fig. 4: {beside}, job in {groups} groups to unsplit", found[groups][0], unsplit[0],
                                   neighbours=neighbours, slices=groups, claim=CLAIM_NEIGHBOURS)
-    for groups in GROUPS:
+    for groups in bench.groups:
         losses[groups] = bench.add("fig5", f"Fig. 5: the job beside {beside}, in {groups} groups to unsplit", found[groups][1],
                                    unsplit[1], neighbours=neighbours, slices=groups, claim=CLAIM_JOB)
-    cheap = [groups for groups in GROUPS if losses[groups] <= LOSS] or list(GROUPS)
+    cheap = [groups for groups in bench.groups if losses[groups] <= LOSS] or list(bench.groups)
     return min(cheap, key=gains.get)
 
 
@@ -176,30 +181,37 @@ def measure_best(bench, neighbours, alphas, table):
 
 
 def add_point(bench, neighbours, found, job, policy, words):
-    """Where a job is in the picture of losses: its neighbours' time to that without it, and its own to that unsplit."""
+    """Where a job is in the picture of losses: its neighbours' time to that without it, and its own to that unsplit. And the part of
+    the neighbours' time that is due to their waits for processors, as far as the kernel tells: what else slows them down, caches and
+    the machine's other users, is not the job's waiting, and varies more than that."""
     more = {"neighbours": neighbours, "policy": policy}
     beside = plural(neighbours)
     bench.add("loss neighbours", f"losses: {beside}, the job {words}, to without the job", found[job][0], found[WITHOUT_JOB][0],
               **more)
+    if None not in (*found[job][3], *found[WITHOUT_JOB][3]):
+        bench.add("loss waits", f"losses: {beside}, the job {words}, their waits alone", found[job][3], found[WITHOUT_JOB][3], **more)
     bench.add("loss job", f"losses: the job {words} beside {beside}, to unsplit", found[job][1], found[UNSPLIT][1], **more)
 
 
-def points(found, neighbours, policy):
-    """Of so many neighbours: (the job's row, the neighbours' row), as add_point() made them."""
-    return [(job, row) for job, row in zip(found.of("loss job"), found.of("loss neighbours"))
+def points(found, neighbours, policy, part):
+    """Of so many neighbours: (the job's row, the neighbours' row of that part), as add_point() made them."""
+    rows = found.of("loss job"), found.of(part)
+    if len(rows[0]) != len(rows[1]):
+        return []  # waits, which are not known of all
+    return [(job, row) for job, row in zip(*rows)
             if job.neighbours == neighbours and job.policy == policy]
 
 
-def compare_with_fixed(found, neighbours, policy):
+def compare_with_fixed(found, neighbours, policy, part="loss neighbours", words=""):
     """Whether the policy's point is on or below the curve of the fixed numbers: the neighbours' time to that with the fixed number
     that serves them best of those that cost the job no more; of none, with the one that costs it least."""
-    fixed = points(found, neighbours, "fixed")
-    for job, row in points(found, neighbours, policy):
+    fixed = points(found, neighbours, "fixed", part)
+    for job, row in points(found, neighbours, policy, part):
         cheap = [each for each in fixed if each[0].value <= job.value] or [min(fixed, key=lambda each: each[0].value)]
         best = min((each[1] for each in cheap), key=lambda each: each.value)
         value, noise = row.value / best.value, (row.spread + best.spread) / best.value
         note = "on or below" if value <= 1 else "above" if value > 1 + noise else "above, within the spread"
-        found.add(Row("to fixed", f"losses: {plural(neighbours)}, the job by {policy}, to the curve of fixed numbers", value,
+        found.add(Row("to fixed", f"losses: {plural(neighbours)}{words}, the job by {policy}, to the curve of fixed numbers", value,
                       baseline=best.baseline * best.value, spread=noise, neighbours=neighbours, policy=policy, note=note))
 
 
@@ -207,12 +219,14 @@ def measure_policies(bench, neighbours, table):
     """The points of the fixed numbers and of the policies, in the same turns. `pressure` is left out where there is no monitor that
     says one."""
     jobs = {"alpha": table, BUDGET: BUDGET} | ({"pressure": bench.pressure} if bench.monitor else {})
-    found = bench.in_turn(neighbours, (WITHOUT_JOB, UNSPLIT, *GROUPS, *jobs.values()))
-    for job in (UNSPLIT, *GROUPS):
+    jobs = {policy: job for policy, job in jobs.items() if policy in bench.policies}
+    found = bench.in_turn(neighbours, (WITHOUT_JOB, UNSPLIT, *bench.groups, *jobs.values()))
+    for job in (UNSPLIT, *bench.groups):
         add_point(bench, neighbours, found, job, "fixed", "unsplit" if job == UNSPLIT else f"in {job} groups")
     for policy, job in jobs.items():
         add_point(bench, neighbours, found, job, policy, f"by α {table}" if job == table else f"by {job}")
         compare_with_fixed(bench.results, neighbours, policy)
+        compare_with_fixed(bench.results, neighbours, policy, "loss waits", ", their waits")
 
 
 def start_monitor(bench):

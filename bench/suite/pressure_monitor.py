@@ -69,6 +69,9 @@ class Daemon:
         except OSError:
             return ""
 
+    def stretch(self, window):
+        """What the daemon says is of the host, or smoothed."""
+
     def close(self):
         self.process.terminate()
         self.process.wait()
@@ -94,12 +97,14 @@ class Meter:
 
     def __init__(self):
         self.times, self.sampled, self.pressure = None, None, None
+        self.intervals = []  # begin, end, seconds that the threads ran and that they waited
 
     def sample(self, times, now):
         if self.times is not None and now > self.sampled:
             pairs = [(times[key], self.times[key]) for key in times.keys() & self.times.keys()]
             ran, waited = (sum(after[i] - before[i] for after, before in pairs) for i in (0, 1))
             length = now - self.sampled
+            self.intervals.append((self.sampled, now, ran, waited))
             x = min(1, waited / max(ran + waited, self.IDLE_SHARE * length))
             old = x if self.pressure is None else self.pressure
             self.pressure = old + (1 - math.exp(-length / self.SMOOTHING)) * (x - old)
@@ -134,6 +139,14 @@ class StandIn:
     def follow(self, processes):
         with self.lock:
             self.processes, self.meter = [process.pid for process in processes], Meter()
+
+    def stretch(self, window):
+        """How many times as long the processes' work took as it ran, since it waited for processors, in that window (CLOCK_MONOTONIC);
+        None if nothing of it is known."""
+        with self.lock:
+            inside = [each for each in self.meter.intervals if window[0] <= each[0] and each[1] <= window[1]]
+        ran, waited = (sum(each[i] for each in inside) for i in (2, 3))
+        return (ran + waited) / ran if ran > 0 else None
 
     def serve(self):
         while not self.ended.wait(self.INTERVAL):

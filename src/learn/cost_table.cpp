@@ -74,6 +74,13 @@ double CostTable::rate(Key size_family) const {
   return found != rates_.end() ? found->second : 0;
 }
 
+base::Nanoseconds CostTable::known_duration(Key key) {
+  Shard& shard = of(key);
+  const base::LightLock lock(shard.mutex);
+  const auto found = shard.entries.find(key);
+  return found != shard.entries.end() ? found->second.cost.duration() : base::Nanoseconds(0);
+}
+
 void CostTable::limit_slices(Key key, std::size_t slices) {
   Shard& shard = of(key);
   const base::LightLock lock(shard.mutex);

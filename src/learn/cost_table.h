@@ -86,6 +86,9 @@ class CostTable {
     return estimate(entry(shard, key, name), size_family, items);
   }
 
+  // How long a launch takes (CostModel::duration); 0 while that is not known.
+  [[nodiscard]] base::Nanoseconds known_duration(Key key);
+
   // The launch of that key could not be cut into more than `slices`.
   void limit_slices(Key key, std::size_t slices);
   // The number that the caller has chosen after duration().

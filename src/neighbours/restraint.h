@@ -3,7 +3,7 @@
 //
 // Restraint is a level. 0: the driver's own waits, launches unsplit. 1: sleeping waits, which free a processor and cost the
 // job next to nothing. From 2 on: also slices, 2 of them and then twice as many with each level; with kMaxRestraint as many as
-// the budget pays for (slices_at). So the job's cost grows with the level, and how many slices a level means does not depend on
+// the budget pays for and the launch is long enough for (slices_at). So the job's cost grows with the level, and how many slices a level means does not depend on
 // what is known of their cost. The loop assumes that the pressure does not, and that what a level does to it shows
 // within kSettle of its use.
 //

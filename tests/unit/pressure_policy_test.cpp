@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -47,14 +48,15 @@ class Program {
   }
 
   static constexpr double kBudget = 0.05;
-  static constexpr Nanoseconds kUnsplit = 100ms;
+  static constexpr Nanoseconds kUnsplit = 1s;
 
   // One launch, at that restraint; its slices.
   std::size_t launch(unsigned restraint) {
     DecidedLaunch launch(settings_, kVms, restraint);
     launch.identify();
     const PolicyDecision decision = policy_->decide(launch);
-    const std::size_t slices = decision.unsplit_reason ? 1 : decision.slices;
+    reason_ = decision.unsplit_reason;
+    const std::size_t slices = reason_ ? 1 : decision.slices;
     loss_ = loss_of_(slices);
     duration_ = Nanoseconds(
         static_cast<std::int64_t>(std::llround(static_cast<double>(unsplit_.count()) * (1 + loss_))));
@@ -65,6 +67,8 @@ class Program {
   // Of the last launch: by how much longer it took than unsplit, as a share; and how long.
   [[nodiscard]] double loss() const { return loss_; }
   [[nodiscard]] Nanoseconds duration() const { return duration_; }
+  // Why it was not split.
+  [[nodiscard]] std::optional<UnsplitReason> reason() const { return reason_; }
 
   // No time of a launch arrives.
   void hide_times() { measured_ = false; }
@@ -79,6 +83,7 @@ class Program {
   std::unique_ptr<Policy> policy_;
   double loss_ = 0;
   Nanoseconds duration_{0};
+  std::optional<UnsplitReason> reason_;
   bool measured_ = true;
 };
 
@@ -181,6 +186,21 @@ TEST(PressurePolicy, StepsBackWhereTheLossExceedsTheBudget) {
   EXPECT_LE(over, 6U);
   ASSERT_FALSE(last.empty());
   EXPECT_GE(*std::min_element(last.begin(), last.end()), 8U);
+}
+
+// More would cost the neighbours processor time for nothing, although they cost the job nothing.
+TEST(PressurePolicy, MakesNoSliceShorterThanHalfAMillisecond) {
+  constexpr std::pair<Nanoseconds, std::size_t> kMost[] = {{300us, 1}, {990us, 1}, {2200us, 4}, {41ms, 64}, {110ms, 128}};
+  for (const auto& [unsplit, expected] : kMost) {
+    Program program(kPressure, for_each_slice(0), unsplit);
+    std::size_t most = 1;
+    for (unsigned i = 0; i < 60; ++i) most = std::max(most, program.launch(kMaxRestraint));
+    EXPECT_LE(most, expected) << unsplit.count();
+    EXPECT_GE(4 * most, 3 * expected) << unsplit.count();
+    if (expected == 1) {
+      EXPECT_EQ(program.reason(), UnsplitReason::below_quantum) << unsplit.count();
+    }
+  }
 }
 
 // The restraint moves as it may, from a launch to the next.

@@ -3,12 +3,23 @@
 // unsplit.
 
 #include <algorithm>
+#include <bit>
 
 #include "interpose/policies/policy.h"
 #include "neighbours/restraint.h"
 
 namespace cleave::interpose {
 namespace {
+
+// What the host's processors spend on a slice, 5 to 10 us with a GPU's driver, is taken from the neighbours. With shorter slices
+// that is more than a hundredth of a processor, for which they get nothing: the host's scheduler lets them run for longer than that.
+constexpr base::Nanoseconds kLeastSlice = std::chrono::microseconds(500);
+
+// A power of two, so that it does not change with each measured time. No limit for a launch that has not been measured.
+std::size_t most_of_length(base::Nanoseconds launch) {
+  if (launch.count() <= 0) return SIZE_MAX;
+  return std::bit_floor(static_cast<std::size_t>(std::max<std::int64_t>(1, launch / kLeastSlice)));
+}
 
 class PressurePolicy final : public MeasuredPolicy {
  public:
@@ -21,7 +32,8 @@ class PressurePolicy final : public MeasuredPolicy {
 
   // Nothing is tried: what the restraint asks for shows what it costs. Unsplit launches are measured, too.
   learn::SliceAdvice advise(LaunchQuery& launch, const CostKeys& keys) const override {
-    const std::size_t wanted = neighbours::slices_at(launch.restraint(), budget_limit(launch));
+    const std::size_t most = std::min(budget_limit(launch), most_of_length(costs().known_duration(keys.launch)));
+    const std::size_t wanted = neighbours::slices_at(launch.restraint(), most);
     return costs().within_budget(keys.launch, settings().budget, wanted, learn::Search::climb,
                                  [&] { return launch_name(launch.kernel(), launch.range()); });
   }
@@ -30,6 +42,7 @@ class PressurePolicy final : public MeasuredPolicy {
     if (advice.slices > 1) return plan::Decision::split(advice.slices);
     if (neighbours::slices_at(launch.restraint(), budget_limit(launch)) < 2)
       return plan::Decision::unsplit(plan::UnsplitReason::calm);
+    if (most_of_length(advice.duration) < 2) return plan::Decision::unsplit(plan::UnsplitReason::below_quantum);
     const bool trial = advice.state == learn::AdviceState::trial;
     return plan::Decision::unsplit(trial ? plan::UnsplitReason::measuring : plan::UnsplitReason::costly);
   }

@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 import unittest
 from unittest import mock
 
@@ -141,6 +142,8 @@ class Pressure(unittest.TestCase):
         self.assertAlmostEqual(meter.pressure, 0.3)
         meter.sample({1: (10.6, 6.3), 3: (900, 900)}, 1002)  # waits all the time; a new one does not count yet
         self.assertAlmostEqual(meter.pressure, 0.3 + (1 - math.exp(-1)) * 0.7)
+        self.assertEqual([(begin, end, round(ran, 6), round(waited, 6)) for begin, end, ran, waited in meter.intervals],
+                         [(1000, 1001, 0.7, 0.3), (1001, 1002, 0, 1)])
         idle = pressure_monitor.Meter()
         idle.sample({1: (10, 5)}, 1000)
         idle.sample({1: (10.001, 5.001)}, 1001)
@@ -157,6 +160,7 @@ class Pressure(unittest.TestCase):
             self.addCleanup(each.wait)
             self.addCleanup(each.kill)
         monitor.follow(both)
+        begun = time.monotonic()
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(60)
             connection.connect(monitor.address.removeprefix("unix:"))
@@ -167,6 +171,8 @@ class Pressure(unittest.TestCase):
                     line = lines.readline()
                     self.assertRegex(line, r"^count \d+ 3 3( pressure=\d+)?\n$")
                     said = int(line.partition("pressure=")[2] or 0)
+        self.assertGreater(monitor.stretch((begun, time.monotonic())), 1.5)
+        self.assertIsNone(monitor.stretch((begun - 10, begun)))
 
     def test_points_are_compared_with_the_curve_of_fixed_numbers(self):
         found = results.Results("neighbours", {})
