@@ -16,7 +16,9 @@ void CostFeedback::note_launch(const Enqueued& launch, const MeasuredLaunch& mea
   const bool by_event = launch.profiling && launch.event != nullptr;
   // The host's clock would include the time that the launch waits for others.
   const bool by_host = !by_event && !launch.waits;
-  timers_.launched(launch.queue, launch.start, by_host ? measured : MeasuredLaunch{}, launch.event, clock_);
+  MeasuredLaunch timed = by_host ? measured : MeasuredLaunch{};
+  if (by_host) timed.expected = table_.known_duration(measured.key);
+  timers_.launched(launch.queue, launch.start, timed, launch.event, clock_);
   if (!by_event) return;
   try {
     events_.add(launch.event, measured);

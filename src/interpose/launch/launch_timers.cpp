@@ -1,5 +1,7 @@
 #include "interpose/launch/launch_timers.h"
 
+#include <algorithm>
+
 namespace cleave::interpose {
 namespace {
 
@@ -44,6 +46,15 @@ void LaunchTimers::launched(cl_command_queue queue, const Start& start, const Me
 bool LaunchTimers::is_timing(cl_command_queue queue) const {
   const auto record = queues_.find(queue);
   return record && record->alone && record->measured.key != 0;
+}
+
+std::optional<LaunchTimers::Expected> LaunchTimers::expected(cl_command_queue queue,
+                                                             base::Nanoseconds now) const {
+  if (empty()) return std::nullopt;
+  const auto record = queues_.find(queue);
+  if (!record || !record->alone || record->measured.key == 0) return std::nullopt;
+  const base::Nanoseconds whole = record->measured.expected;
+  return Expected{whole, std::max(whole - (now - record->start), base::Nanoseconds(0))};
 }
 
 LaunchTimers::Wait LaunchTimers::wait(cl_command_queue queue, base::Clock& clock) const {

@@ -131,11 +131,22 @@ Wait::Wait(const WaitContext& context, cl_command_queue queue, WaitKind kind) no
   // While a user event is pending, a call that fails must fail at once: the program may then set the event.
   const bool free =
       kind != WaitKind::transfer || (context.records.pending_user_events.empty() && !history_->shared());
-  sleeping_ = free && wants_watching(context.mode, *driver) && !history_->expects_brief(kind);
-  if (sleeping_ && history_->predicted(kind) < kTooShortToTime && context.timers.is_timing(queue))
-    sleeping_ = false;
   start_ = context.clock.now();
+  if (free && wants_watching(context.mode, *driver)) decide();
   if (!sleeping_) processor_ = context.clock.thread_time();
+}
+
+// From the launch that is waited for, if that is known; else from the queue's earlier waits, which may have been for others.
+void Wait::decide() noexcept {
+  const auto timed = context_.timers.expected(queue_, start_);
+  if (timed && timed->whole >= kTooShortToTime) {
+    predicted_ = timed->rest;
+    sleeping_ = true;
+    return;
+  }
+  predicted_ = history_->predicted(kind_);
+  const bool too_short = timed && (timed->whole > 0s || predicted_ < kTooShortToTime);
+  sleeping_ = !too_short && !history_->expects_brief(kind_);
 }
 
 // Enqueues a marker behind all commands of the queue.
@@ -166,7 +177,7 @@ bool Wait::watch(std::span<const cl_event> events) noexcept {
   const bool trusted = driver_->ends_unwaited.load(std::memory_order_relaxed);
   const WatchResult seen = watch_events(
       context_.next, context_.clock, events,
-      {.schedule = PollSchedule(history_->predicted(kind_)),
+      {.schedule = PollSchedule(predicted_),
        .start = start_,
        // A command that waits for a user event may wait for this thread.
        .stall_timeout = trusted && context_.records.pending_user_events.empty() ? 0s : kStallTimeout,

@@ -59,6 +59,7 @@ class Wait {
   void end() noexcept;
 
  private:
+  void decide() noexcept;
   bool watch(std::span<const cl_event> events) noexcept;
   bool mark() noexcept;
 
@@ -70,6 +71,7 @@ class Wait {
   DriverWaits* driver_ = nullptr;  // null: this wait is not recorded
   bool in_order_ = true;
   bool sleeping_ = false;
+  base::Nanoseconds predicted_{0};  // how long this wait takes; 0: unknown
   // Kept until the driver's call returns: some drivers crash if a marker without references fails.
   launch::Event marker_;
   base::Nanoseconds start_{0};

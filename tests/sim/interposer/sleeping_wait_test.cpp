@@ -282,6 +282,23 @@ TEST_F(SleepingWaitInOrder, ShortWaitsAreNativeAndALongOneIsDetected) {
   EXPECT_TRUE(is_watched_wait(*this, kernel));
 }
 
+// Between the launches the program waits for others, which are short, so that the queue's last wait says nothing of the next.
+TEST(SleepingWaitForATimedLaunch, GoesByTheLaunchNotByTheQueue) {
+  InterposerFixture fixture(
+      kit::with(sleeping(), &base::Settings::policy, {.kind = base::SplitPolicy::Kind::budget}));
+  const cl_kernel brief = fixture.make_kernel(kSplittable, "sum");
+  const cl_kernel kernel = fixture.make_kernel();
+  fixture.driver.cost("sum", [](const sim::Launch&) { return 300us; });
+  set_duration(fixture, 40ms);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_FALSE(is_watched_wait(fixture, brief)) << i << ": noticed too late to be timed";
+    const bool watched = is_watched_wait(fixture, kernel);
+    if (i == 0) continue;
+    EXPECT_TRUE(watched) << i;
+    EXPECT_TRUE(in_time(late(fixture), 40ms)) << late(fixture).count();
+  }
+}
+
 TEST(AutomaticWait, OpenCl11DriverIsLeftAlone) {
   InterposerFixture fixture(sleeping(),
                             kit::with(default_driver(), &sim::Options::platform_version, "OpenCL 1.1 sim"));
