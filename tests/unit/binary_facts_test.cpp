@@ -138,7 +138,7 @@ TEST(BinaryFacts, OtherTextsAreRefused) {
 TEST(BinaryFacts, AreThoseOfTheProgram) {
   cl_device_id device = reinterpret_cast<cl_device_id>(8);
   ProgramRecord program;
-  program.source = std::make_shared<const std::string>("source");
+  program.set_source("source");
   program.scan = std::make_shared<const kernels::ProgramScan>(Scan{.reads_ndrange = true},
                                                               std::map<std::string, Scan>{{"a", Scan{}}});
   program.tagged = {device};

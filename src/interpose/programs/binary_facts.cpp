@@ -175,8 +175,7 @@ Scans merge(const Scans& a, const Scans& b) {
 
 std::uint64_t origin_of(const ProgramRecord& program) {
   if (!program.source) return program.origin;
-  const std::uint64_t hash = base::hash_of(*program.source);
-  return program.options ? base::hash_of(*program.options, hash) : hash;
+  return program.options ? base::hash_of(*program.options, program.source_hash) : program.source_hash;
 }
 
 }  // namespace

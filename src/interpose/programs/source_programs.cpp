@@ -392,7 +392,7 @@ cl_program CL_API_CALL clCreateProgramWithSource(cl_context context, cl_uint cou
   cl_program program = nullptr;
   try {
     ProgramRecord record;
-    record.source = std::make_shared<const std::string>(whole_text(count, strings, lengths));
+    record.set_source(whole_text(count, strings, lengths));
     const auto obstacle = injection_obstacle(p, context, *record.source);
     if (!obstacle) {
       program = create_with_prelude(p.next, context, count, strings, lengths, error);

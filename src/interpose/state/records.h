@@ -8,8 +8,10 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/opencl.h"
 #include "interpose/queues/helper_queues.h"
 #include "interpose/state/record_map.h"
@@ -36,6 +38,7 @@ enum class NoPrelude : std::uint8_t {
 // What is known of one program.
 struct ProgramRecord {
   std::shared_ptr<const std::string> source;         // the whole text; null for linked programs and IL
+  std::uint64_t source_hash = 0;                     // of it: some programs create their kernels for each launch
   std::shared_ptr<const kernels::ProgramScan> scan;  // of all builds so far; null before the first
   bool instrumented = false;                         // the driver's text begins with the prelude
   bool trusted = false;                              // an unknown binary that the user trusts
@@ -49,6 +52,11 @@ struct ProgramRecord {
   std::optional<std::string> options;
   // Kernels that this build lacks and would lack without the prelude; "" stands for all of them.
   std::set<std::string> missing_kernels;
+
+  void set_source(std::string text) {
+    source_hash = base::hash_of(text);
+    source = std::make_shared<const std::string>(std::move(text));
+  }
 };
 
 // Small, since each launch copies it.
