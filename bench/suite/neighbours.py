@@ -123,7 +123,7 @@ class Bench:
 
     def add(self, part, what, changed, base, **more):
         value, spread_of_it = ratio(changed, base)
-        self.results.add(Row(part, what, value, baseline=median(base), spread=spread_of_it, **more))
+        self.results.add(Row(part, what, value, spread=spread_of_it, **({"baseline": median(base)} | more)))
         return value
 
 
@@ -189,7 +189,8 @@ def add_point(bench, neighbours, found, job, policy, words):
     bench.add("loss neighbours", f"losses: {beside}, the job {words}, to without the job", found[job][0], found[WITHOUT_JOB][0],
               **more)
     if None not in (*found[job][3], *found[WITHOUT_JOB][3]):
-        bench.add("loss waits", f"losses: {beside}, the job {words}, their waits alone", found[job][3], found[WITHOUT_JOB][3], **more)
+        bench.add("loss waits", f"losses: {beside}, the job {words}, their waits alone", found[job][3], found[WITHOUT_JOB][3],
+                  baseline=None, **more)
     bench.add("loss job", f"losses: the job {words} beside {beside}, to unsplit", found[job][1], found[UNSPLIT][1], **more)
 
 
@@ -212,7 +213,7 @@ def compare_with_fixed(found, neighbours, policy, part="loss neighbours", words=
         value, noise = row.value / best.value, (row.spread + best.spread) / best.value
         note = "on or below" if value <= 1 else "above" if value > 1 + noise else "above, within the spread"
         found.add(Row("to fixed", f"losses: {plural(neighbours)}{words}, the job by {policy}, to the curve of fixed numbers", value,
-                      baseline=best.baseline * best.value, spread=noise, neighbours=neighbours, policy=policy, note=note))
+                      baseline=best.baseline and best.baseline * best.value, spread=noise, neighbours=neighbours, policy=policy, note=note))
 
 
 def measure_policies(bench, neighbours, table):

@@ -41,6 +41,7 @@ void RestraintControl::used(base::Nanoseconds at) {
 void RestraintControl::decide(std::optional<double> pressure, base::Nanoseconds now) {
   next_ = base::Nanoseconds::max();
   if (!pressure) return hold(now);
+  if (!std::exchange(begun_, true) && *pressure >= kRelease * target_ && *pressure <= target_) level_ = 1;
   known_ = true;
   awaited_ = false;
   unknown_since_.reset();

@@ -57,7 +57,7 @@
 // While the pressure is not known, nothing says that the neighbours can do without the restraint, so it is kMaxRestraint. If it
 // was known, the level is held for kHold first, so that gaps move nothing. If it was not, it may be about to be: until kHold has
 // passed the restraint is kFirstSlicing, which gives the neighbours most of what there is for little, and then the loop begins
-// without restraint. When it is known again, the loop goes on at the level of before. A probe during which it is not known neither
+// without restraint, or with 1 where what waits do may be what exceeds the target: from kRelease × T on. When it is known again, the loop goes on at the level of before. A probe during which it is not known neither
 // fails nor succeeds.
 //
 // Not thread-safe. Nothing here reads a clock: times are arguments and do not decrease.
@@ -132,6 +132,7 @@ class RestraintControl {
 
   const double target_;
   const double spread_;   // of the pauses: from 1 to 1.5
+  bool begun_ = false;    // it was known once
   bool known_ = false;    // or was so kHold ago at most
   bool awaited_ = false;  // it was never known, and has been asked for since less than kHold
   std::optional<base::Nanoseconds> unknown_since_;  // if it is not known

@@ -35,6 +35,19 @@ TEST(Restraint, NoneWhileTheNeighboursLackNothing) {
   EXPECT_EQ(host.since(0s).highest, 0U);
 }
 
+// What is within the target without the job may exceed it when the job's own waits spin.
+TEST(Restraint, BeginsWithSleepingWaitsCloseToTheTarget) {
+  for (const auto& [pressure, expected] : {std::pair{0.01, 0U}, {0.02, 1U}, {0.03, 1U}}) {
+    RestraintControl control(0.03, 0);
+    control.update(std::nullopt, 0s);
+    control.update(pressure, 1s);
+    EXPECT_EQ(control.restraint(), expected) << pressure;
+    control.used(1s);
+    control.update(pressure, 2s);
+    EXPECT_EQ(control.restraint(), expected) << pressure;
+  }
+}
+
 TEST(Restraint, StepIsAnsweredWithinTwoSecondsAndReleased) {
   double without = 0;
   Host host([&](unsigned restraint, Nanoseconds) { return gradual(restraint, without); });
