@@ -196,11 +196,10 @@ def add_point(bench, neighbours, found, job, policy, words):
 
 def points(found, neighbours, policy, part):
     """Of so many neighbours: (the job's row, the neighbours' row of that part), as add_point() made them."""
-    rows = found.of("loss job"), found.of(part)
-    if len(rows[0]) != len(rows[1]):
+    jobs, rows = ([row for row in found.of(each) if row.neighbours == neighbours] for each in ("loss job", part))
+    if len(jobs) != len(rows):
         return []  # waits, which are not known of all
-    return [(job, row) for job, row in zip(*rows)
-            if job.neighbours == neighbours and job.policy == policy]
+    return [(job, row) for job, row in zip(jobs, rows) if job.policy == policy]
 
 
 def compare_with_fixed(found, neighbours, policy, part="loss neighbours", words=""):

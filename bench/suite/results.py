@@ -97,7 +97,7 @@ def print_table(found):
                "native": ["" if row.baseline is None else quantity(row.baseline, row.unit or "ms") for row in found.rows],
                "the peer": [beside(row) if found.peer else "" for row in found.rows],
                "asked": [bound(row) for row in found.rows], "the paper": [row.claim for row in found.rows],
-               "remark": [row.note or ("" if row.good is not False else "missed") for row in found.rows]}
+               "remark": ["; ".join(filter(None, ["missed" if row.good is False else "", row.note])) for row in found.rows]}
     print_columns({title: cells for title, cells in columns.items() if title in ("", "measured") or any(cells)})
     if found.peer:
         print(f"\nThe peer: {found.peer}")

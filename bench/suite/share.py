@@ -190,17 +190,27 @@ class Bench:
 def measure_alone(bench, native):
     """Each program alone, natively and under Cleave with default settings, in turn; in each round by new processes, since where a
     process's memory lies on the device makes a few per cent (--quick: natively by those that are there)."""
-    names, times = list(native), {}
+    times = {}
     begun, done = time.monotonic(), 0
     while bench.another_round(begun, done):
-        with (contextlib.nullcontext(native) if bench.given.quick else bench.residents(names, NATIVE) as anew,
-              bench.residents(names, TURNS, lambda name, way: f"{ALONE} {name}") as cleave):
-            for name in names:
-                for way, time_of in times_alone(bench, name, {NATIVE: anew, TURNS: cleave}).items():
-                    times.setdefault((name, way), []).append(time_of)
+        try:
+            found = round_alone(bench, native)
+        except Unmeasured as why:
+            bench.wrong(str(why))
+            break
+        for key, time_of in found.items():
+            times.setdefault(key, []).append(time_of)
         done += 1
-    for name in names:
+    for name in native if done else ():
         add_alone(bench, name, times[name, NATIVE], times[name, TURNS])
+
+
+def round_alone(bench, native):
+    names = list(native)
+    with (contextlib.nullcontext(native) if bench.given.quick else bench.residents(names, NATIVE) as anew,
+          bench.residents(names, TURNS, lambda name, way: f"{ALONE} {name}") as cleave):
+        return {(name, way): time_of for name in names
+                for way, time_of in times_alone(bench, name, {NATIVE: anew, TURNS: cleave}).items()}
 
 
 def times_alone(bench, name, running):
@@ -324,10 +334,7 @@ def measure(given):
                 raise Unmeasured(f"none of the programs is in {given.programs}: {scripts() / 'fetch'} fetches them")
             bench.set_periods(native)
             if "alone" in parts:
-                try:
-                    measure_alone(bench, native)
-                except Unmeasured as why:
-                    bench.wrong(str(why))
+                measure_alone(bench, native)
             if sets(native, parts)[1]:
                 measure_beside(bench, native, parts)
         bench.results.machine["left out"] = "; ".join(bench.left_out)

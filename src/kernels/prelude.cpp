@@ -14,10 +14,10 @@ namespace cleave::kernels {
 //     over work-items, and still see that the program's loops are uniform in a work-group (with a branch, the reduction of
 //     bench/kernels took seven times as long on PoCL). NVIDIA's compiler has no such loops, and a uniform branch is cheaper
 //     there, except for the size.
-//   - NVIDIA's integer division is long. Where a dimension is cut, its groups before the slice are not in the tag, and it has less
-//     than 2^20 of them, they are divided as numbers of 32 bits with a fraction: of each number, of the reciprocal (PTX documents
-//     rcp.approx.ftz.f32 with an error of one unit in the last place) and of the product the error is 2^-23 of it at most, in sum
-//     less than 0.4 of a group, and the quotient is a whole number.
+//   - NVIDIA's integer division is long. Where a dimension is cut, the groups before the slice are not in the tag, and the dimension
+//     has fewer than 2^20 groups, the offset is divided in floating point. Its error is at most 2^-24 of the offset's conversion (a
+//     local size below 2^24 is exact), 2^-23 of the reciprocal (PTX documents rcp.approx.ftz.f32 with one unit in the last place)
+//     and 2^-24 of the product: in sum a quarter of a group, and the quotient is a whole number.
 //   - Local ids, local sizes and everything about sub-groups are the same in a slice and in the whole launch.
 //   - If the tag holds the groups before the slice, the launch's own offset is what remains of an id; otherwise it is 0.
 //   - All names are reserved, so that macros in build options do not change them; scan_options() looks for the others.

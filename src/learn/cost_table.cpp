@@ -78,7 +78,10 @@ base::Nanoseconds CostTable::known_duration(Key key) {
   Shard& shard = of(key);
   const base::LightLock lock(shard.mutex);
   const auto found = shard.entries.find(key);
-  return found != shard.entries.end() ? found->second.cost.duration() : base::Nanoseconds(0);
+  if (found != shard.entries.end()) return found->second.cost.duration();
+  const base::LightLock restored_lock(restored_mutex_);
+  const auto known = restored_.find(key);
+  return known != restored_.end() ? known->second.duration : base::Nanoseconds(0);
 }
 
 void CostTable::limit_slices(Key key, std::size_t slices) {

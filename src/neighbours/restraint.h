@@ -3,9 +3,9 @@
 //
 // Restraint is a level. 0: the driver's own waits, launches unsplit. 1: sleeping waits, which free a processor and cost the
 // job next to nothing. From 2 on: also slices, 2 of them and then twice as many with each level; with kMaxRestraint as many as
-// the budget pays for and the launch is long enough for (slices_at). So the job's cost grows with the level, and how many slices a level means does not depend on
-// what is known of their cost. The loop assumes that the pressure does not, and that what a level does to it shows
-// within kSettle of its use.
+// the budget pays for and the launch is long enough for (slices_at). So the job's cost grows with the level, and how many slices a
+// level means does not depend on what is known of their cost. The loop assumes that the pressure does not grow, and that what a
+// level does to it shows within kSettle of its use.
 //
 // The rules, for a pressure p and a target T:
 //
@@ -37,11 +37,11 @@
 // be too high. Under a load that stays the same:
 //   - The target is met after at most kMaxRestraint × (kSettle + a launch), if a level meets it at all, and at most
 //     kMaxStep − 1 levels too high.
-//   - If one does, it then goes down to the first level whose pressure is kRelease × T or more and stays there; or to the lowest level that
-//     meets the target, and now and then tries the one below, where the pressure exceeds T. So it moves within a band of one
-//     level.
+//   - If one does, it then goes down to the first level whose pressure is kRelease × T or more and stays there; or to the lowest
+//     level that meets the target, and now and then tries the one below, where the pressure exceeds T. So it moves within a band
+//     of one level.
 //   - If no level meets it, and raising gains nothing, it rests at level 1, or at the first level of its climb (kMaxStep at most
-//     if it began without restraint) where that one's slices gain something. It climbs to kMaxRestraint and back after each rest:
+//     if it began without restraint, one more if with 1) where that one's slices gain something. It climbs to kMaxRestraint and back after each rest:
 //     in the end for kMaxRestraint × (kSettle + a launch) in kMaxPause, and for less where p is far above T. The two pressures are
 //     compared within kFresh, for which the load is taken to be the same; where launches take so long that a climb takes longer,
 //     it stays at kMaxRestraint.
@@ -57,8 +57,9 @@
 // While the pressure is not known, nothing says that the neighbours can do without the restraint, so it is kMaxRestraint. If it
 // was known, the level is held for kHold first, so that gaps move nothing. If it was not, it may be about to be: until kHold has
 // passed the restraint is kFirstSlicing, which gives the neighbours most of what there is for little, and then the loop begins
-// without restraint, or with 1 where what waits do may be what exceeds the target: from kRelease × T on. When it is known again, the loop goes on at the level of before. A probe during which it is not known neither
-// fails nor succeeds.
+// without restraint, or with 1 if the pressure is within the target but not below kRelease × T: waits that spin would exceed it.
+// When it is known again, the loop goes on at the level of before. A probe during which it is not known neither fails nor
+// succeeds.
 //
 // Not thread-safe. Nothing here reads a clock: times are arguments and do not decrease.
 #pragma once

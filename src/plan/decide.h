@@ -31,7 +31,7 @@ enum class UnsplitReason : std::uint8_t {
   recorded,       // part of a command buffer
   measuring,      // its unsplit time is being measured
   costly,         // two slices would already exceed the budget
-  below_quantum,  // not longer than the quantum, or than two of the policy's shortest slices
+  below_quantum,  // not longer than the quantum, or shorter than two of the policy's shortest slices
   remote,         // the device belongs to a server, which splits by itself
   resident,       // the device holds (nearly) all its work-groups at once, so slices would not help others
   calm,           // the neighbours do not lack the processor

@@ -109,8 +109,10 @@ UnsplitText gain_text(UnsplitReason why) {
       return {"two slices would already cost more than the budget",
               "raise CLEAVE_BUDGET, or have the kernel do more in one launch"};
     case UnsplitReason::below_quantum:
-      return {"the launch is no longer than the quantum, or than two of the shortest slices of CLEAVE_SPLIT=pressure",
-              "nothing, or set a shorter quantum: CLEAVE_SPLIT=quantum:MS"};
+      return {
+          "the launch is no longer than the quantum, or shorter than two of the shortest slices of "
+          "CLEAVE_SPLIT=pressure",
+          "nothing, or set a shorter quantum: CLEAVE_SPLIT=quantum:MS"};
     case UnsplitReason::calm:
       return {"the pressure on the host's processors was below the target of CLEAVE_SPLIT=pressure",
               "nothing, or set a lower target: CLEAVE_SPLIT=pressure:TARGET"};

@@ -48,11 +48,12 @@ bool LaunchTimers::is_timing(cl_command_queue queue) const {
   return record && record->alone && record->measured.key != 0;
 }
 
-std::optional<LaunchTimers::Expected> LaunchTimers::expected(cl_command_queue queue,
-                                                             base::Nanoseconds now) const {
+std::optional<LaunchTimers::Expected> LaunchTimers::expected(cl_command_queue queue, base::Nanoseconds now,
+                                                             cl_event event) const {
   if (empty()) return std::nullopt;
   const auto record = queues_.find(queue);
   if (!record || !record->alone || record->measured.key == 0) return std::nullopt;
+  if (event != nullptr && record->event != event) return std::nullopt;
   const base::Nanoseconds whole = record->measured.expected;
   return Expected{whole, std::max(whole - (now - record->start), base::Nanoseconds(0))};
 }

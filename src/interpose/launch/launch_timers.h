@@ -58,13 +58,14 @@ class LaunchTimers {
   // Whether a launch on `queue` would be timed if the program waited for it now.
   [[nodiscard]] bool is_timing(cl_command_queue queue) const;
 
-  // Of the launch that would be timed: how long it takes as a whole, and from `now` on, as far as was known when it was enqueued;
-  // 0: unknown. Empty if there is none.
+  // Of the launch that would be timed if the program waited now, for everything on the queue or for `event`: how long it takes as a
+  // whole, and from `now` on, as far as was known when it was enqueued; 0: unknown. Empty if there is none.
   struct Expected {
     base::Nanoseconds whole{0};
     base::Nanoseconds rest{0};
   };
-  [[nodiscard]] std::optional<Expected> expected(cl_command_queue queue, base::Nanoseconds now) const;
+  [[nodiscard]] std::optional<Expected> expected(cl_command_queue queue, base::Nanoseconds now,
+                                                 cl_event event = nullptr) const;
 
   // A wait begins, for everything on the queue or for one event.
   struct Wait {

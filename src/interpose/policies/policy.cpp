@@ -28,7 +28,7 @@ PolicyDecision MeasuredPolicy::decide_measured(LaunchQuery& launch, std::size_t 
 
 PolicyDecision MeasuredPolicy::decide_unmeasured(LaunchQuery& launch, std::size_t usual,
                                                  const plan::Decision& cut, learn::Key key) const {
-  const plan::Decision wanted = follow_unmeasured(launch, usual);
+  const plan::Decision wanted = follow_unmeasured(launch, usual, key);
   if (wanted.unsplit_reason) return {wanted, key};
   if (key != 0) return cut_measured(launch, wanted.slices, key);
   return wanted.slices == usual ? cut : launch.cut(wanted.slices);

@@ -133,7 +133,7 @@ class MeasuredPolicy : public Policy {
   virtual plan::Decision follow(LaunchQuery& launch, const learn::SliceAdvice& advice,
                                 learn::Key key) const = 0;
   // Into how many slices a launch of which nothing is known is split: as prepare_unmeasured() says, unless overridden.
-  virtual plan::Decision follow_unmeasured(LaunchQuery&, std::size_t usual) const {
+  virtual plan::Decision follow_unmeasured(LaunchQuery&, std::size_t usual, learn::Key) const {
     return plan::Decision::split(usual);
   }
 

@@ -11,8 +11,8 @@
 namespace cleave::interpose {
 namespace {
 
-// What the host's processors spend on a slice, 5 to 10 us with a GPU's driver, is taken from the neighbours. With shorter slices
-// that is more than a hundredth of a processor, for which they get nothing: the host's scheduler lets them run for longer than that.
+// What the host's processors spend on a slice, 5 to 10 us with a GPU's driver, is taken from the neighbours: with shorter slices more
+// than a hundredth of a processor. Shorter slices give them nothing, since the host's scheduler lets each of them run for longer.
 constexpr base::Nanoseconds kLeastSlice = std::chrono::microseconds(500);
 
 // A power of two, so that it does not change with each measured time. No limit for a launch that has not been measured.
@@ -32,7 +32,8 @@ class PressurePolicy final : public MeasuredPolicy {
 
   // Nothing is tried: what the restraint asks for shows what it costs. Unsplit launches are measured, too.
   learn::SliceAdvice advise(LaunchQuery& launch, const CostKeys& keys) const override {
-    const std::size_t most = std::min(budget_limit(launch), most_of_length(costs().known_duration(keys.launch)));
+    const std::size_t most =
+        std::min(budget_limit(launch), most_of_length(costs().known_duration(keys.launch)));
     const std::size_t wanted = neighbours::slices_at(launch.restraint(), most);
     return costs().within_budget(keys.launch, settings().budget, wanted, learn::Search::climb,
                                  [&] { return launch_name(launch.kernel(), launch.range()); });
@@ -42,13 +43,16 @@ class PressurePolicy final : public MeasuredPolicy {
     if (advice.slices > 1) return plan::Decision::split(advice.slices);
     if (neighbours::slices_at(launch.restraint(), budget_limit(launch)) < 2)
       return plan::Decision::unsplit(plan::UnsplitReason::calm);
-    if (most_of_length(advice.duration) < 2) return plan::Decision::unsplit(plan::UnsplitReason::below_quantum);
+    if (most_of_length(advice.duration) < 2)
+      return plan::Decision::unsplit(plan::UnsplitReason::below_quantum);
     const bool trial = advice.state == learn::AdviceState::trial;
     return plan::Decision::unsplit(trial ? plan::UnsplitReason::measuring : plan::UnsplitReason::costly);
   }
 
-  plan::Decision follow_unmeasured(LaunchQuery& launch, std::size_t usual) const override {
-    const std::size_t slices = neighbours::slices_at(launch.restraint(), usual);
+  plan::Decision follow_unmeasured(LaunchQuery& launch, std::size_t usual, learn::Key key) const override {
+    const std::size_t most = std::min(usual, most_of_length(costs().known_duration(key)));
+    const std::size_t slices = neighbours::slices_at(launch.restraint(), most);
+    if (most < 2) return plan::Decision::unsplit(plan::UnsplitReason::below_quantum);
     return slices < 2 ? plan::Decision::unsplit(plan::UnsplitReason::calm) : plan::Decision::split(slices);
   }
 };

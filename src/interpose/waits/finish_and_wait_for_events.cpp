@@ -24,7 +24,7 @@ namespace {
 
 [[gnu::noinline]] cl_int wait_sleeping(Interposer& p, cl_command_queue queue, std::span<const cl_event> list,
                                        WaitInfo* how = nullptr) noexcept {
-  Wait wait(p.waits, queue, WaitKind::events);
+  Wait wait(p.waits, queue, WaitKind::events, list.size() == 1 ? list.front() : nullptr);
   if (wait.sleeping()) wait.watch_list(list);
   const cl_int error = p.next.clWaitForEvents(static_cast<cl_uint>(list.size()), list.data());
   wait.end();

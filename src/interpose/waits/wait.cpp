@@ -116,7 +116,7 @@ cl_command_queue queue_of(const Table& next, std::span<const cl_event> events) n
   return nullptr;
 }
 
-Wait::Wait(const WaitContext& context, cl_command_queue queue, WaitKind kind) noexcept
+Wait::Wait(const WaitContext& context, cl_command_queue queue, WaitKind kind, cl_event event) noexcept
     : context_(context), queue_(queue), kind_(kind) {
   if (!may_sleep(context)) return;
   const auto record = context.records.queues.find(queue);
@@ -132,20 +132,22 @@ Wait::Wait(const WaitContext& context, cl_command_queue queue, WaitKind kind) no
   const bool free =
       kind != WaitKind::transfer || (context.records.pending_user_events.empty() && !history_->shared());
   start_ = context.clock.now();
-  if (free && wants_watching(context.mode, *driver)) decide();
+  if (free && wants_watching(context.mode, *driver)) decide(event);
   if (!sleeping_) processor_ = context.clock.thread_time();
 }
 
 // From the launch that is waited for, if that is known; else from the queue's earlier waits, which may have been for others.
-void Wait::decide() noexcept {
-  const auto timed = context_.timers.expected(queue_, start_);
-  if (timed && timed->whole >= kTooShortToTime) {
+void Wait::decide(cl_event event) noexcept {
+  const bool for_many = kind_ == WaitKind::events && event == nullptr;
+  const auto timed = for_many ? std::nullopt : context_.timers.expected(queue_, start_, event);
+  if (timed && timed->whole >= kTooShortToTime && timed->rest > 0s) {
     predicted_ = timed->rest;
     sleeping_ = true;
     return;
   }
   predicted_ = history_->predicted(kind_);
-  const bool too_short = timed && (timed->whole > 0s || predicted_ < kTooShortToTime);
+  const base::Nanoseconds whole = timed && timed->whole > 0s ? timed->whole : predicted_;
+  const bool too_short = timed && whole < kTooShortToTime;
   sleeping_ = !too_short && !history_->expects_brief(kind_);
 }
 

@@ -42,8 +42,8 @@ struct WaitContext {
 
 class Wait {
  public:
-  // Decides whether this wait sleeps.
-  Wait(const WaitContext& context, cl_command_queue queue, WaitKind kind) noexcept;
+  // Decides whether this wait sleeps. `event`: the only one that it is for, if it is for events.
+  Wait(const WaitContext& context, cl_command_queue queue, WaitKind kind, cl_event event = nullptr) noexcept;
 
   [[nodiscard]] bool sleeping() const { return sleeping_; }
 
@@ -59,7 +59,7 @@ class Wait {
   void end() noexcept;
 
  private:
-  void decide() noexcept;
+  void decide(cl_event event) noexcept;
   bool watch(std::span<const cl_event> events) noexcept;
   bool mark() noexcept;
 

@@ -299,6 +299,28 @@ TEST(SleepingWaitForATimedLaunch, GoesByTheLaunchNotByTheQueue) {
   }
 }
 
+// The launch of the first event says nothing of a wait for several.
+TEST(SleepingWaitForATimedLaunch, IsNotOneForSeveralEvents) {
+  InterposerFixture fixture(
+      kit::with(sleeping(), &base::Settings::policy, {.kind = base::SplitPolicy::Kind::budget}));
+  const cl_command_queue other = fixture.make_queue();
+  const cl_kernel brief = fixture.make_kernel(kSplittable, "sum");
+  const cl_kernel kernel = fixture.make_kernel();
+  fixture.driver.cost("sum", [](const sim::Launch&) { return 1ms; });
+  set_duration(fixture, 40ms);
+  for (int i = 0; i < 4; ++i) is_watched_wait(fixture, brief);  // its duration is known
+  for (int i = 0; i < 4; ++i) {
+    const kit::Event first = fixture.launch_event(brief);
+    kit::Event second = fixture.cl.event();
+    ASSERT_EQ(fixture.launch_on(other, kernel, second.out()), CL_SUCCESS);
+    const auto before = interpose::interposer().wait_statistics.sleeping();
+    ASSERT_EQ(fixture.cl.wait({first, second}), CL_SUCCESS);
+    if (i > 0) {
+      EXPECT_NE(interpose::interposer().wait_statistics.sleeping(), before) << i;
+    }
+  }
+}
+
 TEST(AutomaticWait, OpenCl11DriverIsLeftAlone) {
   InterposerFixture fixture(sleeping(),
                             kit::with(default_driver(), &sim::Options::platform_version, "OpenCL 1.1 sim"));
