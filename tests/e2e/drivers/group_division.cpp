@@ -5,9 +5,10 @@
 //
 // Launches some slices of each launch, with their tags. Prints how many launches were right, and each that was not; the exit
 // status is 0 if all were.
-#include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
