@@ -190,7 +190,8 @@ TEST(PressurePolicy, StepsBackWhereTheLossExceedsTheBudget) {
 
 // More would cost the neighbours processor time for nothing, although they cost the job nothing.
 TEST(PressurePolicy, MakesNoSliceShorterThanHalfAMillisecond) {
-  constexpr std::pair<Nanoseconds, std::size_t> kMost[] = {{300us, 1}, {990us, 1}, {2200us, 4}, {41ms, 64}, {110ms, 128}};
+  constexpr std::pair<Nanoseconds, std::size_t> kMost[] = {
+      {300us, 1}, {990us, 1}, {2200us, 4}, {41ms, 64}, {110ms, 128}};
   for (const auto& [unsplit, expected] : kMost) {
     Program program(kPressure, for_each_slice(0), unsplit);
     std::size_t most = 1;

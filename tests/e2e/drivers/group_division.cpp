@@ -62,9 +62,8 @@ class Device {
   std::vector<cl_ulong> launch(const Tag& tag, const NDRange& range, const Slice& slice) {
     std::vector<cl_ulong> ids(slice.global[0] * slice.global[1]);
     const kit::Buffer out = cl_.buffer(context_, ids.size() * sizeof(cl_ulong));
-    cl_.check("clSetKernelArg",
-              cl_.set_arguments(kernel_, out, cl_ulong{slice.offset[0]}, cl_ulong{slice.offset[1]},
-                                cl_ulong{slice.global[0]}));
+    cl_.check("clSetKernelArg", cl_.set_arguments(kernel_, out, cl_ulong{slice.offset[0]},
+                                                  cl_ulong{slice.offset[1]}, cl_ulong{slice.global[0]}));
     const kit::Range box({slice.global[0], slice.global[1], 1}, {range.local[0], range.local[1], 1},
                          {slice.offset[0], slice.offset[1], tag.offset(slice)});
     cl_.check("clEnqueueNDRangeKernel", cl_.launch(queue_, kernel_, box));
@@ -77,7 +76,8 @@ class Device {
   const cl_device_id id_;
   const kit::Context context_ = cl_.context(id_);
   const kit::Queue queue_ = cl_.queue(context_, id_);
-  const kit::Program program_ = cl_.build(context_, source(), std::string(cleave::kernels::kPreludeOption).c_str());
+  const kit::Program program_ =
+      cl_.build(context_, source(), std::string(cleave::kernels::kPreludeOption).c_str());
   const kit::Kernel kernel_ = cl_.kernel(program_, "ids");
 };
 
@@ -107,7 +107,8 @@ void check(Device& device, const NDRange& range, Counts& counts) {
   }
   ++(right ? counts.right : counts.wrong);
   if (!right)
-    std::printf("wrong: %zu×%zu groups of %zu×%zu\n", range.groups(0), range.groups(1), range.local[0], range.local[1]);
+    std::printf("wrong: %zu×%zu groups of %zu×%zu\n", range.groups(0), range.groups(1), range.local[0],
+                range.local[1]);
 }
 
 NDRange launch_of(std::size_t columns, std::size_t rows, std::size_t local_x, std::size_t local_y) {
