@@ -73,7 +73,8 @@ def add_sharing(suite):
     suite.add_argument("--size", type=int, metavar="ROWS", help="of the neighbours' products (1600; --quick: 320)")
     suite.add_argument("--groups", type=int, action="append", metavar="N",
                        help=f"a fixed number of the job's slices ({', '.join(map(str, neighbours.GROUPS))}); may be repeated")
-    suite.add_argument("--policy", action="append", choices=neighbours.POLICIES, help="only this one; may be repeated")
+    suite.add_argument("--policy", action="append", choices=neighbours.POLICIES,
+                       help="only this policy, beside the fixed numbers; may be repeated")
 
 
 def add_neighbours(commands):

@@ -41,10 +41,10 @@
 //     level that meets the target, and now and then tries the one below, where the pressure exceeds T. So it moves within a band
 //     of one level.
 //   - If no level meets it, and raising gains nothing, it rests at level 1, or at the first level of its climb (kMaxStep at most
-//     if it began without restraint, one more if with 1) where that one's slices gain something. It climbs to kMaxRestraint and back after each rest:
-//     in the end for kMaxRestraint × (kSettle + a launch) in kMaxPause, and for less where p is far above T. The two pressures are
-//     compared within kFresh, for which the load is taken to be the same; where launches take so long that a climb takes longer,
-//     it stays at kMaxRestraint.
+//     if it began without restraint, one more if with 1) where that one's slices gain something. It climbs to kMaxRestraint and
+//     back after each rest: in the end for kMaxRestraint × (kSettle + a launch) in kMaxPause, and for less where p is far above T.
+//     The two pressures are compared within kFresh, for which the load is taken to be the same; where launches take so long that a
+//     climb takes longer, it stays at kMaxRestraint.
 //   - Of the probes there are at most log2(kMaxPause / kFirstPause) + 1 at shorter intervals. From then on the pressure
 //     exceeds the target for less than kProbation and a launch in kMaxPause: 3 % of the time where launches are short. It is
 //     less than kSettle where it does so by more than is sent.

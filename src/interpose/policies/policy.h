@@ -132,7 +132,8 @@ class MeasuredPolicy : public Policy {
   // Into how many slices the measured launch is split by this advice, or why it is not.
   virtual plan::Decision follow(LaunchQuery& launch, const learn::SliceAdvice& advice,
                                 learn::Key key) const = 0;
-  // Into how many slices a launch of which nothing is known is split: as prepare_unmeasured() says, unless overridden.
+  // Into how many slices a launch is split of whose slices nothing is known: as prepare_unmeasured() says, unless overridden. Its key
+  // is 0 if it is not measured.
   virtual plan::Decision follow_unmeasured(LaunchQuery&, std::size_t usual, learn::Key) const {
     return plan::Decision::split(usual);
   }

@@ -11,8 +11,8 @@
 namespace cleave::interpose {
 namespace {
 
-// What the host's processors spend on a slice, 5 to 10 us with a GPU's driver, is taken from the neighbours: with shorter slices more
-// than a hundredth of a processor. Shorter slices give them nothing, since the host's scheduler lets each of them run for longer.
+// What the host's processors spend on a slice, some 6 us with NVIDIA's driver, is taken from the neighbours: with shorter slices
+// more than a hundredth of a processor, for nothing, since the host's scheduler lets each of them run for longer than a slice.
 constexpr base::Nanoseconds kLeastSlice = std::chrono::microseconds(500);
 
 // A power of two, so that it does not change with each measured time. No limit for a launch that has not been measured.
@@ -50,10 +50,11 @@ class PressurePolicy final : public MeasuredPolicy {
   }
 
   plan::Decision follow_unmeasured(LaunchQuery& launch, std::size_t usual, learn::Key key) const override {
+    if (neighbours::slices_at(launch.restraint(), usual) < 2)
+      return plan::Decision::unsplit(plan::UnsplitReason::calm);
     const std::size_t most = std::min(usual, most_of_length(costs().known_duration(key)));
-    const std::size_t slices = neighbours::slices_at(launch.restraint(), most);
     if (most < 2) return plan::Decision::unsplit(plan::UnsplitReason::below_quantum);
-    return slices < 2 ? plan::Decision::unsplit(plan::UnsplitReason::calm) : plan::Decision::split(slices);
+    return plan::Decision::split(neighbours::slices_at(launch.restraint(), most));
   }
 };
 

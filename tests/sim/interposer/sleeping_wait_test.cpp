@@ -299,6 +299,26 @@ TEST(SleepingWaitForATimedLaunch, GoesByTheLaunchNotByTheQueue) {
   }
 }
 
+// The program works for longer than the launch takes before it waits: after four such waits a marker is not worth its cost.
+TEST(SleepingWaitForATimedLaunch, HasNothingToWatchOnceTheLaunchHasEnded) {
+  InterposerFixture fixture(
+      kit::with(sleeping(), &base::Settings::policy, {.kind = base::SplitPolicy::Kind::budget}));
+  const cl_kernel kernel = fixture.make_kernel();
+  set_duration(fixture, 40ms);
+  for (int i = 0; i < 4; ++i) is_watched_wait(fixture, kernel);  // its duration is known
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
+    ASSERT_EQ(fixture.cl.clFlush(fixture.queue), CL_SUCCESS);
+    fixture.driver.clock().sleep_for(1s);
+    fixture.driver.forget();
+    ASSERT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
+    if (i > 5) {
+      EXPECT_EQ(fixture.driver.count(kMarker), 0U) << i;
+    }
+  }
+  EXPECT_TRUE(is_watched_wait(fixture, kernel)) << "the next one is waited for";
+}
+
 // The launch of the first event says nothing of a wait for several.
 TEST(SleepingWaitForATimedLaunch, IsNotOneForSeveralEvents) {
   InterposerFixture fixture(
