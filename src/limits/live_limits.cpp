@@ -1,5 +1,6 @@
 #include "limits/live_limits.h"
 
+#include <algorithm>
 #include <ctime>
 #include <utility>
 
@@ -10,6 +11,9 @@ namespace cleave::limits {
 namespace {
 
 constexpr std::int64_t kPeriod = 250'000'000;
+// Of calls that follow each other so fast only every eighth looks at the clock. Should they become rare, that is seen with the eighth.
+constexpr std::int64_t kOften = 10'000'000;
+constexpr unsigned kMostCallsSkipped = 7;
 
 std::int64_t coarse_now() {
   timespec time{};
@@ -21,7 +25,7 @@ std::int64_t coarse_now() {
 
 LiveLimits::LiveLimits(const base::Configuration& configuration)
     : configuration_(configuration),
-      has_file_(!configuration.file.empty()),
+      has_file_(!configuration.file.empty() && configuration.file != "/dev/null"),
       known_(configuration.stamp),
       seen_(configuration.stamp) {
   take(configuration.settings);
@@ -34,8 +38,18 @@ void LiveLimits::take(const base::Settings& settings) noexcept {
   ++version_;
 }
 
+// The faster they come, the more: at first none, then always twice as many and one, up to the most.
+void LiveLimits::skip_calls(std::int64_t now) noexcept {
+  const std::int64_t before = checked_at_.exchange(now, std::memory_order_relaxed);
+  const unsigned skipped = calls_skipped_.load(std::memory_order_relaxed);
+  const unsigned next = now - before < kOften ? std::min(2 * skipped + 1, kMostCallsSkipped) : 0;
+  calls_skipped_.store(next, std::memory_order_relaxed);
+  calls_left_.store(next, std::memory_order_relaxed);
+}
+
 bool LiveLimits::check() noexcept try {
   const std::int64_t now = coarse_now();
+  skip_calls(now);
   if (now < looks_at_.load(std::memory_order_relaxed) || looking_.exchange(true, std::memory_order_acquire))
     return false;
   const base::ScopedCancelDisable uncancelled;  // of the program's thread

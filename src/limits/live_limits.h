@@ -1,10 +1,10 @@
 // Weight, cap and memory limit of this process as they are now. They change when the settings file does: it is looked at again
 // four times a second at most, by whichever thread calls poll(), and read again if it has changed and been the same at two looks
-// since. A file that is empty, or gone, is being rewritten: it changes nothing. Variables of the environment still win, as they
+// since. For calls of poll_often() that follow each other within milliseconds only every eighth looks at the clock. A file that is empty, or gone, is being rewritten: it changes nothing. Variables of the environment still win, as they
 // were at the start, and the tenant is the one of the start. A file with mistakes changes nothing, and a line on standard error
 // says so.
 //
-// Without a settings file poll() costs one load and nothing ever changes.
+// Without a settings file, which /dev/null stands for, too, either costs one load and nothing ever changes.
 //
 // Thread-safe. Nothing throws but the constructor, for want of memory. A pending cancellation of the thread takes effect later.
 #pragma once
@@ -28,6 +28,16 @@ class LiveLimits {
 
   // Looks at the file if it is time. Returns whether values have changed by this call.
   bool poll() noexcept { return has_file_ && check(); }
+  // The same, for calls as frequent as launches.
+  bool poll_often() noexcept {
+    if (!has_file_) return false;
+    // Not an atomic subtraction: threads at the same time may count as one, which only delays the look.
+    const unsigned calls = calls_left_.load(std::memory_order_relaxed);
+    if (calls == 0) [[unlikely]]
+      return check();
+    calls_left_.store(calls - 1, std::memory_order_relaxed);
+    return false;
+  }
   // Counts changes.
   [[nodiscard]] std::uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
   // In the child of a fork, where a thread that was looking at the file is missing.
@@ -46,12 +56,17 @@ class LiveLimits {
 
  private:
   bool check() noexcept;
+  void skip_calls(std::int64_t now) noexcept;
   bool look();
   bool read_again();
   void take(const base::Settings& settings) noexcept;
 
   const base::Configuration& configuration_;
   const bool has_file_;
+  // Of poll_often():
+  std::atomic<unsigned> calls_left_{0};      // that will not look at the clock
+  std::atomic<unsigned> calls_skipped_{0};   // that did not, before the latest that did
+  std::atomic<std::int64_t> checked_at_{0};  // when that was
   std::atomic<unsigned> weight_{100};
   std::atomic<std::uint32_t> cap_{0};  // permille, shifted; the lowest bit: borrow
   std::atomic<std::uint64_t> memory_{0};

@@ -56,7 +56,7 @@ class TurnDevices {
 
   // Looks whether weight or cap have changed: two loads, and without a settings file one.
   void follow_limits() noexcept {
-    static_cast<void>(live_.poll());
+    static_cast<void>(live_.poll_often());
     if (live_.version() != followed_.load(std::memory_order_relaxed)) [[unlikely]]
       apply_limits();
   }

@@ -62,6 +62,36 @@ TEST_F(LiveLimitsTest, ATenantsTableCounts) {
   EXPECT_EQ(live.memory(), std::uint64_t{3} << 30U);
 }
 
+TEST_F(LiveLimitsTest, AChangeIsSeenByAProgramThatLaunchesAllTheTime) {
+  const base::Configuration configuration = load("[turns]\nweight = 1\n");
+  LiveLimits live(configuration);
+  for (int i = 0; i < 10'000; ++i) EXPECT_FALSE(live.poll_often());
+  change("[turns]\nweight = 2\n");
+  EXPECT_TRUE(kit::eventually([&] { return live.poll_often(); }));
+  EXPECT_EQ(live.weight(), 2U);
+}
+
+TEST_F(LiveLimitsTest, AChangeIsSeenSoonByAProgramThatComesToLaunchRarely) {
+  const base::Configuration configuration = load("[turns]\nweight = 1\n");
+  LiveLimits live(configuration);
+  for (int i = 0; i < 10'000; ++i) EXPECT_FALSE(live.poll_often());
+  change("[turns]\nweight = 2\n");
+  int calls = 0;
+  for (bool seen = false; !seen && calls < 20; ++calls) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    seen = live.poll_often();
+  }
+  // Seven that do not look at the clock; then it is time for a look at the file, and, three calls later, for the second.
+  EXPECT_LE(calls, 7 + 1 + 3 + 1);
+  EXPECT_EQ(live.weight(), 2U);
+}
+
+TEST_F(LiveLimitsTest, NothingIsLookedAtForDevNull) {
+  variables["CLEAVE_CONFIG"] = "/dev/null";
+  const base::Configuration configuration = load_again();
+  EXPECT_FALSE(LiveLimits(configuration).may_change());
+}
+
 TEST_F(LiveLimitsTest, TheEnvironmentOfTheStartStillWins) {
   variables["CLEAVE_CAP"] = "10%";
   const base::Configuration configuration = load("[turns]\nweight = 1\n");
