@@ -43,10 +43,12 @@ struct cleave_registry_entry {
   uint64_t devices[CLEAVE_REGISTRY_DEVICES]; /* hashes of the devices it has queues on; 0: no more */
   uint64_t split;                            /* launches that were split */
   uint64_t slices;                           /* the driver launches that these became */
-  uint64_t unsplit;                          /* launches that were not split */
+  uint64_t
+      unsplit; /* launches that were not split, of the first thread that made one; it alone writes this */
   /* Nanoseconds that split launches took in the program's thread after their first driver launch: to enqueue the other
    * slices, and in sequential mode or in a turn to wait for them, but not for others' turns. Not time on the device. */
   uint64_t added_ns;
+  uint64_t unsplit_by_others; /* and those of other threads */
 };
 
 /* Whether a copy of `size` bytes is a valid entry. */
@@ -54,6 +56,11 @@ static inline int cleave_registry_entry_is_sound(const struct cleave_registry_en
   return size == CLEAVE_REGISTRY_FILE_SIZE && entry->magic == CLEAVE_REGISTRY_MAGIC &&
          entry->version == CLEAVE_REGISTRY_VERSION && entry->vms >= 1 &&
          entry->program[CLEAVE_REGISTRY_PROGRAM - 1] == '\0';
+}
+
+/* The launches of a sound entry that were not split. */
+static inline uint64_t cleave_registry_unsplit(const struct cleave_registry_entry* entry) {
+  return entry->unsplit + entry->unsplit_by_others;
 }
 
 #ifdef __cplusplus

@@ -142,6 +142,7 @@ void RegistryEntry::reset_in_child() noexcept {
   file_name_.clear();
   const unsigned vms = local_counters_.vms;
   local_counters_ = {};
+  first_.reset();
   local_counters_.vms = vms;
   counters_.store(&local_counters_, kRelaxed);
 }

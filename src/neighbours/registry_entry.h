@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/first_thread.h"
 #include "base/fork_locks.h"
 #include "base/mutex.h"
 #include "base/verified_descriptor.h"
@@ -48,8 +49,12 @@ class RegistryEntry {
 
   void set_vms(unsigned vms) noexcept;
   void count_unsplit() noexcept {
-    std::atomic_ref(counters_.load(std::memory_order_acquire)->unsplit)
-        .fetch_add(1, std::memory_order_relaxed);
+    cleave_registry_entry& counters = *counters_.load(std::memory_order_acquire);
+    if (first_.is()) [[likely]] {
+      base::add_unshared(std::atomic_ref(counters.unsplit), 1);
+    } else {
+      std::atomic_ref(counters.unsplit_by_others).fetch_add(1, std::memory_order_relaxed);
+    }
   }
   void count_split(std::size_t slices, base::Nanoseconds added) noexcept;
 
@@ -63,6 +68,7 @@ class RegistryEntry {
   mutable base::Mutex mutex_;
   cleave_registry_entry local_counters_{};  // in use before publish()
   std::atomic<cleave_registry_entry*> counters_{&local_counters_};
+  base::FirstThread first_;  // which counts without atomic additions
   void* page_ CLEAVE_GUARDED_BY(mutex_) = nullptr;
   base::VerifiedDescriptor locked_file_ CLEAVE_GUARDED_BY(mutex_);  // the lock lasts as long as it is open
   std::string file_name_ CLEAVE_GUARDED_BY(mutex_);

@@ -36,7 +36,7 @@ KernelStatistics KernelCounters::statistics() const {
   statistics.added = base::Nanoseconds(added_.load(kRelaxed));
   statistics.launches = statistics.split;
   for (std::size_t i = 0; i < kUnsplitReasonCount; ++i) {
-    statistics.unsplit[i] = unsplit_[i].load(kRelaxed);
+    statistics.unsplit[i] = unsplit_by_first_[i].load(kRelaxed) + unsplit_[i].load(kRelaxed);
     statistics.launches += statistics.unsplit[i];
   }
   statistics.pipelined = pipelined_.load(kRelaxed);
@@ -45,6 +45,8 @@ KernelStatistics KernelCounters::statistics() const {
 }
 
 void KernelCounters::reset() noexcept {
+  first_.reset();
+  for (auto& count : unsplit_by_first_) count.store(0, kRelaxed);
   split_.store(0, kRelaxed);
   slices_.store(0, kRelaxed);
   added_.store(0, kRelaxed);

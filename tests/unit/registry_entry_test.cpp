@@ -94,7 +94,7 @@ TEST_F(ProcessRegistry, CountersAreVisibleToOtherProcesses) {
   EXPECT_EQ(seen.devices[0], 7U);
   EXPECT_EQ(seen.devices[1], 9U);
   EXPECT_EQ(seen.devices[2], 0U);
-  EXPECT_EQ(seen.unsplit, 1U);
+  EXPECT_EQ(cleave_registry_unsplit(&seen), 1U);
   EXPECT_EQ(seen.split, 1U);
   EXPECT_EQ(seen.slices, 20U);
   EXPECT_EQ(seen.added_ns, 500U);
@@ -143,7 +143,7 @@ TEST_F(ProcessRegistry, ForkedChildHasItsOwnEntryOrNone) {
     entry.publish();
     const auto all = live_entries(folder(), "");
     right = right && all.size() == 2;
-    for (const auto& each : all) right = right && each.entry.unsplit == 1;
+    for (const auto& each : all) right = right && cleave_registry_unsplit(&each.entry) == 1;
     entry.withdraw();
     _exit(right ? 0 : 1);
   }
@@ -152,7 +152,7 @@ TEST_F(ProcessRegistry, ForkedChildHasItsOwnEntryOrNone) {
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
   ASSERT_EQ(living().size(), 1U);
-  EXPECT_EQ(living()[0].unsplit, 1U);
+  EXPECT_EQ(cleave_registry_unsplit(&living()[0]), 1U);
 }
 
 TEST_F(ProcessRegistry, ParentsDeathIsDetectedWhileItsChildLives) {

@@ -43,6 +43,19 @@ TEST(Summary, PressureIsThereIfItIsFollowed) {
   EXPECT_NE(as_json({}, context).find(R"("changes":7,"pressure":0.037,"restraint":3})"), std::string::npos);
 }
 
+TEST(KernelCounters, LaunchesOfAllThreadsAddUp) {
+  constexpr std::size_t kLaunches = 10'000;
+  KernelCounters counters("kernel");
+  kit::on_threads(4, [&](std::size_t) {
+    for (std::size_t i = 0; i < kLaunches; ++i) counters.count_unsplit(i % kUnsplitReasonCount);
+  });
+  const KernelStatistics statistics = counters.statistics();
+  EXPECT_EQ(statistics.launches, 4 * kLaunches);
+  EXPECT_EQ(statistics.unsplit[0], 4 * (kLaunches / kUnsplitReasonCount + 1));
+  counters.reset();
+  EXPECT_EQ(counters.statistics().launches, 0U);
+}
+
 TEST(Counters, KernelsOfOneNameShareCounters) {
   Counters counters;
   counters.of("mm").count_split(20, base::Nanoseconds(500));

@@ -32,10 +32,10 @@ RunningProcess process_of(const neighbours::LiveEntry& live) {
   process.user = live.user;
   process.devices = static_cast<unsigned>(process.turn_files.size());
   process.started = entry.started;
-  process.launches = entry.split + entry.unsplit;
+  process.unsplit = cleave_registry_unsplit(&entry);
+  process.launches = entry.split + process.unsplit;
   process.split = entry.split;
   process.slices = entry.slices;
-  process.unsplit = entry.unsplit;
   process.added_ns = entry.added_ns;
   return process;
 }

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/opencl.h"
+#include "base/this_thread.h"
 #include "interpose/waits/spin_detector.h"
 
 namespace cleave::interpose {
@@ -32,7 +33,7 @@ class alignas(64) WaitHistory {
  public:
   // The calling thread enqueues a command.
   void note_use() noexcept {
-    if (user_.load(kRelaxed) != pthread_self()) [[unlikely]]
+    if (user_.load(kRelaxed) != base::this_thread()) [[unlikely]]
       note_user();
   }
   // The command may take long.
