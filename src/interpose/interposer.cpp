@@ -81,6 +81,7 @@ Interposer::Interposer(const Table& below, Face above, base::Configuration loade
       findings(forks_, keeps_findings(configuration.settings)),
       records(forks_),
       memory(forks_, next, limits, configuration.settings.registry),
+      gates(!configuration.settings.disable),
       launch_timers(forks_),
       trace(make_tracer()),
       drivers(forks_, next, clock, configuration.settings.cache),
