@@ -133,7 +133,9 @@ Wait::Wait(const WaitContext& context, cl_command_queue queue, WaitKind kind, cl
       kind != WaitKind::transfer || (context.records.pending_user_events.empty() && !history_->shared());
   start_ = context.clock.now();
   if (free && wants_watching(context.mode, *driver)) decide(event);
-  if (!sleeping_) processor_ = context.clock.thread_time();
+  // Asking for it twice takes longer than a brief wait does.
+  const bool is_known = driver->spinning.verdict() != SpinDetector::Verdict::unknown;
+  if (!sleeping_ && !is_known && !history_->expects_brief(kind)) processor_ = context.clock.thread_time();
 }
 
 // From the launch that is waited for, if that is known; else from the queue's earlier waits, which may have been for others.
@@ -200,7 +202,7 @@ void Wait::end() noexcept {
   }
   const base::Nanoseconds took = context_.clock.now() - start_;
   history_->add_wait(kind_, took, took < kBriefNatively);
-  if (!sleeping_) driver_->spinning.add(took, context_.clock.thread_time() - processor_);
+  if (processor_) driver_->spinning.add(took, context_.clock.thread_time() - *processor_);
 }
 
 }  // namespace cleave::interpose

@@ -75,8 +75,8 @@ class Wait {
   // Kept until the driver's call returns: some drivers crash if a marker without references fails.
   launch::Event marker_;
   base::Nanoseconds start_{0};
-  base::Nanoseconds processor_{0};            // this thread's processor time at the start, if measured
-  std::optional<base::Nanoseconds> watched_;  // how long it polled
+  std::optional<base::Nanoseconds> processor_;  // this thread's processor time at the start, if measured
+  std::optional<base::Nanoseconds> watched_;    // how long it polled
   base::Nanoseconds slept_{0};
 };
 

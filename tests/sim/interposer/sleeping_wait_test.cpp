@@ -207,6 +207,17 @@ TEST(AutomaticWait, SpinningDriverIsDetectedAfterThreeLongWaits) {
   EXPECT_LT(fixture.driver.clock().thread_time() - burnt, 1ms);
 }
 
+// Brief waits are not measured, nor is the first long one after them.
+TEST(AutomaticWait, SpinningDriverIsDetectedAfterBriefWaits) {
+  InterposerFixture fixture(waiting_in(base::WaitMode::automatic),
+                            kit::with(default_driver(), &sim::Options::waits_use_cpu, true));
+  const cl_kernel kernel = fixture.make_kernel();
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
+  set_duration(fixture, 10ms);
+  for (int i = 0; i < 4; ++i) EXPECT_FALSE(is_watched_wait(fixture, kernel));
+  EXPECT_TRUE(is_watched_wait(fixture, kernel));
+}
+
 TEST(AutomaticWait, SleepingDriverIsLeftAlone) {
   InterposerFixture fixture(waiting_in(base::WaitMode::automatic));
   const cl_kernel kernel = fixture.make_kernel();
