@@ -191,6 +191,7 @@ void Interposer::write_statistics(const std::vector<observe::Counters::Named>& k
 void Interposer::after_fork_in_child() {
   gates.reset();
   wait_statistics.reset();
+  repeated.reset();
   forks_.after_fork_in_child();
   owner.after_fork_in_child();
   in_child_ = true;

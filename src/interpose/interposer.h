@@ -15,6 +15,7 @@
 #include "interpose/launch/cost_feedback.h"
 #include "interpose/launch/feeder.h"
 #include "interpose/launch/launch_timers.h"
+#include "interpose/launch/repeated_launches.h"
 #include "interpose/limits/memory_limits.h"
 #include "interpose/offload/offload.h"
 #include "interpose/policies/policy.h"
@@ -65,6 +66,7 @@ class Interposer {
   Gates gates;
   WaitStatistics wait_statistics;
   LaunchTimers launch_timers;
+  RepeatedLaunches repeated;
   // Null without CLEAVE_TRACE. Declared before members that hold events created through its table.
   const std::unique_ptr<Tracer> trace;
   ProbeCache drivers;

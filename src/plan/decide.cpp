@@ -54,6 +54,25 @@ UnsplitReason kind_of(UnsplitReason why) {
   return why;
 }
 
+bool is_lasting(UnsplitReason why) {
+  using enum UnsplitReason;
+  switch (why) {
+    case policy:
+    case denied:
+    case alone:
+    case one_group:
+    case small:
+    case binary:
+    case kernel:
+    case resident:
+    case untagged_build:
+    case no_tags:  // a driver is found to pass tags on when a program is built, from which kernels are made then
+      return true;
+    default:
+      return false;
+  }
+}
+
 const char* name(UnsplitReason why) {
   static constexpr std::array<const char*, kUnsplitKinds> kNames = {
       "policy",   "denied",    "alone",  "one_group",     "small",  "binary",   "kernel", "shape", "shared",

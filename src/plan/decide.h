@@ -56,6 +56,9 @@ enum class UnsplitReason : std::uint8_t {
 inline constexpr std::size_t kUnsplitKinds = 17;  // the first ones are kinds
 inline constexpr std::size_t kUnsplitReasons = 30;
 UnsplitReason kind_of(UnsplitReason why);
+// Whether a launch that stays unsplit for this reason does so whenever it is made again: with the same sizes, from the same kernel, on
+// the same queue and with as many VMs, until some kernel or queue is created or released.
+bool is_lasting(UnsplitReason why);
 // What the statistics call its kind.
 const char* name(UnsplitReason why);
 

@@ -49,6 +49,26 @@ TEST(RecordMap, HolderInheritsTheDriverReference) {
   EXPECT_FALSE(registry.is_pinned(handle(1)));
 }
 
+TEST(RecordMap, CountsRecordsThatComeOrGo) {
+  base::ForkLocks forks;
+  std::atomic<std::uint64_t> changes{0};
+  RecordMap<Record> registry(forks, base::ForkOrder::kernels, &changes);
+  registry.add(handle(1), {7});
+  EXPECT_EQ(changes, 1U);
+  registry.retain(handle(1));
+  EXPECT_FALSE(registry.release(handle(1)));
+  EXPECT_EQ(changes, 1U) << "it stays";
+  registry.add(handle(1), {8});
+  EXPECT_EQ(changes, 2U) << "another in its place";
+  EXPECT_TRUE(registry.release(handle(1)));
+  EXPECT_EQ(changes, 3U);
+  registry.forget(handle(1));
+  EXPECT_EQ(changes, 3U) << "there was none";
+  registry.add(handle(1), {7});
+  registry.forget(handle(1));
+  EXPECT_EQ(changes, 5U);
+}
+
 TEST(RecordMap, ReleasedHandleHasNoRecord) {
   RecordMap<Record> registry;
   registry.add(handle(1), {7});

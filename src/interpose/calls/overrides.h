@@ -1,5 +1,5 @@
 // The functions that Cleave overrides: interpose::<name> for every row of opencl/functions.def and
-// opencl/extension_functions.def that says `overridden`, `cancellable` or `waits` in the column `interposer`; each is
+// opencl/extension_functions.def that says `overridden`, `cancellable`, `launches` or `waits` in the column `interposer`; each is
 // defined in the file of its topic. It does what its namesake of OpenCL does, by way of interposer().next, and keeps the
 // records on the way. None is reached before install().
 //
@@ -30,6 +30,7 @@ enum class Role : std::uint8_t {
   calls_back,
   overridden,
   cancellable,
+  launches,
 };
 
 template <auto Entry>

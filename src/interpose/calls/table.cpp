@@ -137,7 +137,7 @@ constexpr FunctionAt<Entry> override_of() {
     return CancelSafe<kByHand>::call;
   } else if constexpr (kIs == Role::cancellable) {
     return CancelSafe<kByHand>::call_then_test_cancel;
-  } else if constexpr (kIs == Role::waits) {
+  } else if constexpr (kIs == Role::waits || kIs == Role::launches) {
     return kByHand;  // handles cancellation itself
   } else {
     static_assert(kIs == Role::forwarded);

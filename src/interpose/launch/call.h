@@ -11,6 +11,21 @@
 namespace cleave::interpose {
 
 struct Call {
+  // With a constructor, since of an aggregate GCC sets all bytes to zero first, by an instruction that takes thirty cycles to begin.
+  Call(cl_command_queue its_queue, cl_kernel its_kernel, cl_uint its_dims, const size_t* its_offset,
+       const size_t* its_global, const size_t* its_local, cl_uint its_waits, const cl_event* its_wait_list,
+       cl_event* its_event, const LaunchTimers::Start& its_start)
+      : queue(its_queue),
+        kernel(its_kernel),
+        dims(its_dims),
+        offset(its_offset),
+        global(its_global),
+        local(its_local),
+        waits(its_waits),
+        wait_list(its_wait_list),
+        event(its_event),
+        start(its_start) {}
+
   cl_command_queue queue;
   cl_kernel kernel;
   cl_uint dims;

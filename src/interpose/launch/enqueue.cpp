@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/log.h"
+#include "base/scoped_thread_state.h"
 #include "interpose/calls/overrides.h"
 #include "interpose/drivers/device_queries.h"
 #include "interpose/interposer.h"
@@ -132,27 +133,39 @@ constexpr std::uint64_t kCertain = 4;
   return error;
 }
 
-cl_int enqueue_planned(Interposer& p, const Call& call, const KernelRecord& kernel, PlannedLaunch& launch) {
+cl_int enqueue_planned(Interposer& p, const Call& call, const KernelRecord& kernel, PlannedLaunch& launch,
+                       std::uint64_t changes) {
   const PolicyDecision decision = p.policy->decide(launch);
   if (!decision.unsplit_reason) [[unlikely]]
     return launch_split(p, call, {kernel, launch.queue(), launch.range(), decision.slices, decision.key});
-  const cl_int error = launch_unsplit(p, call, kernel, *decision.unsplit_reason);
+  const cl_int error = launch_unsplit(p, call, *kernel.counters, *decision.unsplit_reason);
   if (error != CL_SUCCESS) return error;
+  if (decision.key == 0)
+    p.repeated.add(call, launch.vms(), changes, {kernel.counters, *decision.unsplit_reason});
   if (decision.key != 0) measure_launch(p.costs, call, launch.queue(), {decision.key, 1});
   note_accepted_shape(p, call, launch);
   return error;
 }
 
-cl_int enqueue(Interposer& p, const Call& call) {
+[[gnu::noinline]] cl_int enqueue_new(Interposer& p, const Call& call, std::uint64_t changes) {
   const auto known = p.records.kernels.find(call.kernel);
   const KernelRecord& kernel = known ? *known : p.unknown_kernel;
   if (is_mistaken_for_tag(p, call, kernel)) return refuse();
   PlannedLaunch launch(p, call, kernel);
-  p.turns.follow_limits();
   if (p.turns.contended()) [[unlikely]] {
     if (const auto error = enqueue_in_turn(p, call, kernel, launch)) return *error;
   }
-  return enqueue_planned(p, call, kernel, launch);
+  return enqueue_planned(p, call, kernel, launch, changes);
+}
+
+inline cl_int enqueue(Interposer& p, const Call& call) {
+  p.turns.follow_limits();
+  const std::uint64_t changes = p.records.changes.load(std::memory_order_acquire);
+  if (!p.turns.contended()) [[likely]] {
+    if (const auto known = p.repeated.find(call, p.neighbours.vms(), changes))
+      return launch_unsplit(p, call, *known->counters, known->why);
+  }
+  return enqueue_new(p, call, changes);
 }
 
 inline cl_int enqueue_any(Interposer& p, const Call& call) {
@@ -199,6 +212,7 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
                                           const size_t* offset, const size_t* global, const size_t* local,
                                           cl_uint waits, const cl_event* wait_list,
                                           cl_event* event) noexcept {
+  const base::ScopedCancelDisable uncancelled;
   Interposer& p = interposer();
   const LaunchTimers::Start start = p.launch_timers.begin(queue, p.clock);
   const Call call{queue, kernel, dims, offset, global, local, waits, wait_list, event, start};

@@ -16,10 +16,10 @@ class PlannedLaunch final : public LaunchQuery {
  public:
   // All must outlive this. Requires: call.is_readable().
   PlannedLaunch(Interposer& p, const Call& call, const KernelRecord& kernel)
-      : p_(p), call_(call), kernel_(kernel) {}
+      : p_(p), call_(call), kernel_(kernel), vms_(p.neighbours.vms()) {}
 
   [[nodiscard]] const KernelRecord& kernel() const override { return kernel_; }
-  [[nodiscard]] unsigned vms() const override { return p_.neighbours.vms(); }
+  [[nodiscard]] unsigned vms() const override { return vms_; }
   [[nodiscard]] unsigned restraint() const override {
     if (!restraint_) restraint_ = p_.neighbours.use_restraint();
     return *restraint_;
@@ -41,6 +41,7 @@ class PlannedLaunch final : public LaunchQuery {
   Interposer& p_;
   const Call& call_;
   const KernelRecord& kernel_;
+  const unsigned vms_;                          // the same whenever it is asked for
   mutable std::optional<plan::NDRange> range_;  // empty until it is asked for
   std::optional<QueueRecord> queue_;
   mutable std::optional<unsigned> restraint_;  // empty until it is asked for

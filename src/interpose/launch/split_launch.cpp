@@ -89,10 +89,10 @@ void count_stall(RecordMap<QueueRecord>& queues, cl_command_queue queue, bool st
 
 }  // namespace
 
-cl_int launch_unsplit(Interposer& p, const Call& call, const KernelRecord& kernel, UnsplitReason why) {
+cl_int launch_unsplit(Interposer& p, const Call& call, observe::KernelCounters& counters, UnsplitReason why) {
   const GateGuard guard(p.gates.of(call.queue));
   const cl_int error = call.forward(below(p, call));
-  if (error == CL_SUCCESS) p.count_unsplit(*kernel.counters, why);
+  if (error == CL_SUCCESS) p.count_unsplit(counters, why);
   if (error == CL_SUCCESS && call.trace != nullptr) call.trace->unsplit_reason(why);
   return error;
 }
@@ -110,18 +110,18 @@ void measure_launch(CostFeedback& costs, const Call& call, const QueueRecord& qu
 cl_int launch_unsplit_in_turn(Interposer& p, const Call& call, const KernelRecord& kernel, UnsplitReason why,
                               const LaunchTurn& turn) {
   // It may wait for the program, which must not wait for it.
-  if (kernel.facts.communicates) return launch_unsplit(p, call, kernel, why);
+  if (kernel.facts.communicates) return launch_unsplit(p, call, *kernel.counters, why);
   static_cast<void>(turn.use.make_room(turn.expected));
   TurnCommand command{.queue = call.queue, .expected = turn.expected, .key = turn.key};
   cl_event made = nullptr;
   Call asked = call;
   const bool own_event = call.event == nullptr && turn.use.wants_event(command);
   if (own_event) asked.event = &made;
-  cl_int error = launch_unsplit(p, asked, kernel, why);
+  cl_int error = launch_unsplit(p, asked, *kernel.counters, why);
   // Perhaps for want of an event that the program did not ask for.
   if (own_event && (error == CL_OUT_OF_RESOURCES || error == CL_OUT_OF_HOST_MEMORY)) {
     asked.event = nullptr;
-    error = launch_unsplit(p, asked, kernel, why);
+    error = launch_unsplit(p, asked, *kernel.counters, why);
   }
   if (error != CL_SUCCESS) return error;
   const launch::Event ours(p.next, made);
@@ -141,7 +141,7 @@ cl_int launch_split(Interposer& p, const Call& call, const Split& split, const L
   const ExclusiveGate exclusive(gate, is_fed ? turn->caller->thread() : pthread_self());
   const auto unsplit = [&](UnsplitReason why) {
     return turn != nullptr ? launch_unsplit_in_turn(p, call, split.kernel, why, *turn)
-                           : launch_unsplit(p, call, split.kernel, why);
+                           : launch_unsplit(p, call, *split.kernel.counters, why);
   };
   if (gate != nullptr && !exclusive.is_exclusive()) return unsplit(UnsplitReason::shared);
   const plan::Cut cut(split.range, split.slices, plan::order_of(split.kernel.facts));

@@ -18,7 +18,8 @@ namespace cleave::interpose {
 inline constexpr unsigned kMaxPacingStalls = 3;
 
 // As one launch, counted for this reason.
-cl_int launch_unsplit(Interposer& p, const Call& call, const KernelRecord& kernel, plan::UnsplitReason why);
+cl_int launch_unsplit(Interposer& p, const Call& call, observe::KernelCounters& counters,
+                      plan::UnsplitReason why);
 
 // The decision to split a launch.
 struct Split {

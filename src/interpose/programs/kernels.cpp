@@ -75,6 +75,7 @@ void note(Interposer& p, cl_kernel kernel, cl_program made_from) noexcept {
     p.records.kernels.add(kernel, record);
     if (p.findings.kept()) p.findings.add(name, findings_of(name, record, program ? &*program : nullptr));
   } catch (...) {  // out of memory: kernels without a record are not split
+    ++p.records.changes;
   }
 }
 

@@ -48,6 +48,7 @@ cl_command_queue noted(Interposer& p, cl_command_queue queue,
                        const std::optional<QueueTemplate>& queue_template,
                        const cl_queue_properties* properties = nullptr) noexcept {
   if (queue == nullptr) return queue;
+  ++p.records.changes;  // also if there is no record
   try {
     if (auto record = query_queue(p.next, p.settings(), queue)) {
       if (queue_template && !record->crashes_on_several_mixed_offsets &&
@@ -122,6 +123,7 @@ cl_int CL_API_CALL clSetCommandQueueProperty(cl_command_queue queue, cl_command_
         changed.queue_template->profiling = enable != CL_FALSE;
       known = changed;
     });
+    ++p.records.changes;
   }
   return error;
 }

@@ -30,7 +30,11 @@ template <typename Record>
 class RecordMap {
  public:
   RecordMap() = default;
-  RecordMap(base::ForkLocks& forks, base::ForkOrder order) { forks.add(order, *this); }
+  // `changes`, if not null, counts records that are added or go, and outlives this.
+  RecordMap(base::ForkLocks& forks, base::ForkOrder order, std::atomic<std::uint64_t>* changes = nullptr)
+      : changes_(changes) {
+    forks.add(order, *this);
+  }
 
   // The program has received `handle` with one reference. Replaces any earlier record of that address.
   void add(const void* handle, const Record& record) {
@@ -38,6 +42,7 @@ class RecordMap {
     const base::LightLock lock(shard.mutex);
     if (shard.entries.insert_or_assign(handle, Entry{.references = 1, .record = record}).second)
       size_.fetch_add(1, std::memory_order_relaxed);
+    note_change();
   }
 
   // The program has taken one more reference.
@@ -55,6 +60,7 @@ class RecordMap {
     const Record last = found->record;
     if (found->pins == 0) shard.erase(handle);
     size_.fetch_sub(1, std::memory_order_relaxed);
+    note_change();
     return last;
   }
 
@@ -122,6 +128,7 @@ class RecordMap {
     if (found == nullptr || !matches(found->record)) return;
     shard.erase(handle);
     size_.fetch_sub(1, std::memory_order_relaxed);
+    note_change();
   }
 
   [[nodiscard]] std::optional<Record> find(const void* handle) const {
@@ -218,8 +225,14 @@ class RecordMap {
     if (Entry* const found = shard.find(handle)) apply(*found);
   }
 
+  // With the shard's lock, after the change: who has read the count before that finds the record changed.
+  void note_change() {
+    if (changes_ != nullptr) changes_->fetch_add(1, std::memory_order_release);
+  }
+
   mutable std::array<Shard, kShards> shards_;  // a look-up takes a lock and remembers what it found
   std::atomic<std::size_t> size_{0};
+  std::atomic<std::uint64_t>* const changes_ = nullptr;
 };
 
 }  // namespace cleave::interpose

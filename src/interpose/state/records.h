@@ -130,11 +130,14 @@ struct PendingUserEvent {
 struct ObjectRecords {
   explicit ObjectRecords(base::ForkLocks& forks)
       : programs(forks, base::ForkOrder::programs),
-        kernels(forks, base::ForkOrder::kernels),
-        queues(forks, base::ForkOrder::queues),
+        kernels(forks, base::ForkOrder::kernels, &changes),
+        queues(forks, base::ForkOrder::queues, &changes),
         split_events(forks, base::ForkOrder::split_events),
         pending_user_events(forks, base::ForkOrder::user_events) {}
 
+  // Counts kernels and queues that come or go, or whose properties the program changes: what was decided before may be decided
+  // otherwise.
+  std::atomic<std::uint64_t> changes{0};
   RecordMap<ProgramRecord> programs;
   RecordMap<KernelRecord> kernels;
   RecordMap<QueueRecord> queues;
