@@ -65,6 +65,7 @@ struct Side {
         context(cl.context(device)),
         queue(cl.queue(context, device)),
         program(cl.build(context, source)),
+        long_program(cl.build(context, source + std::string(64 << 10U, ' '))),
         kernel(cl.kernel(program, "zero")) {}  // the name that the driver gives its one kernel
 
   kit::Api cl;
@@ -72,6 +73,7 @@ struct Side {
   kit::Context context;
   kit::Queue queue;
   kit::Program program;
+  kit::Program long_program;
   kit::Kernel kernel;
 };
 
@@ -79,6 +81,14 @@ void forwarded(benchmark::State& state, const Side& side) {
   const cl_mem nothing = nullptr;
   for (auto _ : state)
     benchmark::DoNotOptimize(side.cl.clSetKernelArg(side.kernel, 0, sizeof nothing, &nothing));
+}
+
+// As libraries do that make one for each call, from programs as long as theirs.
+void kernel_objects(benchmark::State& state, const Side& side) {
+  for (auto _ : state) {
+    cl_int error = CL_SUCCESS;
+    side.cl.clReleaseKernel(side.cl.clCreateKernel(side.long_program, "zero", &error));
+  }
 }
 
 void finish(benchmark::State& state, const Side& side) {
@@ -131,6 +141,7 @@ void register_side(const std::string& name, const Side& side) {
     return benchmark::RegisterBenchmark((std::string(what) + "/" + name).c_str(), run);
   };
   add("forwarded", [&side](benchmark::State& state) { forwarded(state, side); });
+  add("kernel_object", [&side](benchmark::State& state) { kernel_objects(state, side); });
   add("finish", [&side](benchmark::State& state) { finish(state, side); });
   add("gated", [&side](benchmark::State& state) { gated(state, side); });
   add("launch", [&side](benchmark::State& state) { launches(state, side, Wants::nothing); });

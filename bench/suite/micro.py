@@ -68,9 +68,10 @@ class Bench:
 
 
 def measure_calls(bench):
-    whole = bench.launches(["forwarded", "finish", "gated", "launch", "launch_cold"], "alone", CLEAVE_VMS="1")
+    whole = bench.launches(["forwarded", "kernel_object", "finish", "gated", "launch", "launch_cold"], "alone", CLEAVE_VMS="1")
     for what, words, asked in (("forwarded", "a forwarded call", 5), ("finish", "clFinish with nothing to wait for", None),
-                               ("gated", "a call that passes a queue's gate", None)):
+                               ("gated", "a call that passes a queue's gate", None),
+                               ("kernel_object", "a kernel object of a program of 64 KiB, made and released", None)):
         native, cleave, _ = whole[what]
         bench.add("calls", words, native, cleave, "ns", asked)
     native, cleave, allocated = whole["launch"]
@@ -78,9 +79,11 @@ def measure_calls(bench):
     bench.results.add(Row("allocations", "its allocations", allocated, baseline=None, asked=0))
     native, cleave, _ = whole["launch_cold"]
     bench.add("cold", "the same after 4 MiB of other work", native, cleave, "ns")
-    native, cleave, _ = bench.launches(["launch"], "small", config='[devices."*"]\ncores = 1000000\n',
-                                       CLEAVE_VMS="5")["launch"]
+    few = bench.launches(["finish", "launch"], "small", config='[devices."*"]\ncores = 1000000\n', CLEAVE_VMS="5")
+    native, cleave, _ = few["launch"]
     bench.add("whole", "a launch that stays whole: small", native, cleave, "ns", 150)
+    native, cleave, _ = few["finish"]
+    bench.add("calls", "clFinish with nothing to wait for, with neighbours", native, cleave, "ns")
     native, cleave, _ = bench.launches(["launch"], "driver", kernel="seer", CLEAVE_VMS="5")["launch"]
     bench.add("whole", "a launch that stays whole: kernel", native, cleave, "ns", 150)
 
