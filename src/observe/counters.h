@@ -1,7 +1,8 @@
 // Counts per kernel name how many launches there were, how many were split into how many slices, and why the others
 // were not. Only launches that the driver accepted are counted.
 //
-// Thread-safe. Counting takes a few relaxed atomic additions; looking up the counters of a name takes a lock, once per
+// Thread-safe. Counting takes a few relaxed atomic additions, or for an unsplit launch of the first thread that makes one a load and a
+// store; looking up the counters of a name takes a lock, once per
 // kernel object.
 #pragma once
 

@@ -64,12 +64,13 @@ void report_settings(const std::vector<Record>& records, Report& report) {
       report.problem(record[1], "fix the variable or the file that it names");
     }
   }
-  // These two are no settings; the drop-in lists those.
-  std::vector<std::string> variables = {"CLEAVE_CONFIG", "CLEAVE_LAYERS"};
+  // These are no settings; the drop-in lists those.
+  const std::vector<std::string> others = {"CLEAVE_CONFIG", "CLEAVE_LAYERS", "CLEAVE_SLURM_FOLDER"};
+  std::vector<std::string> variables = others;
   for (const Record& record : records) {
     if (record[0] == "setting" && record.size() > 4 && !record[4].empty()) variables.push_back(record[4]);
   }
-  if (variables.size() == 2) return;  // the drop-in gave no answer
+  if (variables.size() == others.size()) return;  // the drop-in gave no answer
   for (const Misspelt& variable : misspelt_variables(variables)) {
     report.problem(variable.variable + " is not a setting of Cleave",
                    variable.suggestion.empty() ? "unset it" : "did you mean " + variable.suggestion + "?");

@@ -65,6 +65,11 @@ class Settings(CommandTest):
         self.assertEqual(status, 1)
         self.assertRegex(report, r"problem +CLEAVE_ALPHA[^\n]*much[^\n]*\n +-> ")
 
+    def test_variables_of_the_slurm_plugin_are_no_mistakes(self):
+        status, report = self.doctor(CLEAVE_SLURM_FOLDER="/run/job")
+        self.assertEqual(status, 0, report)
+        self.assertNotIn("CLEAVE_SLURM_FOLDER", report)
+
     def test_misspelt_variables_are_problems_with_suggestions(self):
         misspelt = {
             "CLEAVE_VM": "CLEAVE_VMS",
