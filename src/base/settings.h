@@ -111,8 +111,8 @@ struct Settings {
   bool disable = false;
   SplitPolicy policy;
   AlphaTable alpha = 4;
-  double budget = 0.05;      // `budget`, `pressure`: the share of its run time that splitting a launch may cost
-  unsigned alpha_max = 100;  // `budget`, `pressure`: the most slices for each VM
+  double budget = 0.05;  // `budget`, `pressure`: the share of its run time that splitting a launch may cost
+  unsigned alpha_max = 100;              // `budget`, `pressure`: the most slices for each VM
   std::optional<std::size_t> min_items;  // empty: the number of the device's cores
   std::vector<std::string> deny;         // shell patterns of kernel names
   bool trust_binaries = false;           // programs made from unknown binaries may be split
