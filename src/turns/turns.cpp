@@ -293,9 +293,13 @@ bool Turns::need(Need need) noexcept {
   file_->update([&](View state, Ns now) {
     mutex_.assert_held();
     if (!exists(state, self_.slot) || state.participants[self_.slot].nonce != self_.nonce) return;
-    if (renew(state, self_.slot, need, now)) ++state.header.members;
+    const bool is_new = renew(state, self_.slot, need, now);
     told = now + lasts;
     needed = are_several(state) && needed_until(state).includes(now);
+    if (!is_new) return;
+    ++state.header.members;
+    // For the launches that follow. The watching thread looks after this, and sees that it is so, or that it has lapsed.
+    if (needed) company_->needs_turns.store(true, std::memory_order_relaxed);
   });
   return needed || contended();
 }
