@@ -43,12 +43,12 @@ struct cleave_registry_entry {
   uint64_t devices[CLEAVE_REGISTRY_DEVICES]; /* hashes of the devices it has queues on; 0: no more */
   uint64_t split;                            /* launches that were split */
   uint64_t slices;                           /* the driver launches that these became */
-  uint64_t
-      unsplit; /* launches that were not split, of the first thread that made one; it alone writes this */
+  /* Launches that were not split, of the first thread that made one, which alone writes this. Those of others are below. */
+  uint64_t unsplit;
   /* Nanoseconds that split launches took in the program's thread after their first driver launch: to enqueue the other
    * slices, and in sequential mode or in a turn to wait for them, but not for others' turns. Not time on the device. */
   uint64_t added_ns;
-  uint64_t unsplit_by_others; /* and those of other threads */
+  uint64_t unsplit_by_others; /* launches that were not split, of all other threads */
 };
 
 /* Whether a copy of `size` bytes is a valid entry. */

@@ -22,9 +22,6 @@ class FirstThread {
   [[nodiscard]] bool is_known(pthread_t self) const noexcept {
     return thread_.load(std::memory_order_relaxed) == self;
   }
-  [[nodiscard]] bool is_taken() const noexcept {
-    return thread_.load(std::memory_order_relaxed) != pthread_t{};
-  }
   // For the child of a fork. No other thread may use this meanwhile.
   void reset() noexcept { thread_.store(pthread_t{}, std::memory_order_relaxed); }
 
