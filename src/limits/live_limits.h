@@ -1,8 +1,8 @@
 // Weight, cap and memory limit of this process as they are now. They change when the settings file does: it is looked at again
 // four times a second at most, by whichever thread calls poll(), and read again if it has changed and been the same at two looks
-// since. For calls of poll_often() that follow each other within milliseconds only every eighth looks at the clock. A file that is empty, or gone, is being rewritten: it changes nothing. Variables of the environment still win, as they
-// were at the start, and the tenant is the one of the start. A file with mistakes changes nothing, and a line on standard error
-// says so.
+// since. Of calls of poll_often() that follow each other within milliseconds only every eighth looks at the clock. A file that is
+// empty, or gone, is being rewritten: it changes nothing. Variables of the environment still win, as they were at the start, and the
+// tenant is the one of the start. A file with mistakes changes nothing, and a line on standard error says so.
 //
 // Without a settings file, which /dev/null stands for, too, either costs one load and nothing ever changes.
 //
