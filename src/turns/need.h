@@ -40,6 +40,9 @@ enum class Need : std::uint8_t { none, unknown, waits, long_launches };
 // have when they read this.
 bool renew(View state, std::uint32_t slot, Need need, Ns now);
 
+// The need of a participant that waits, and of what is unknown, lapses now. The same requirement; others have to be told.
+void withdraw(View state, std::uint32_t slot, Ns now);
+
 // Until when turns are needed as things stand: `now` or earlier, not at all; without a time, until somebody leaves.
 struct NeededUntil {
   bool always = false;
@@ -64,27 +67,92 @@ class UnknownNeed {
   Ns latest_ = -kForgotten;
 };
 
-// Finds out, from a process's launches and waits, whether it waits for short kernels one by one: little but a wait between
-// two launches, and that often.
+// Finds out, from a process's launches and waits, whether it needs turns because it waits for short kernels one by one. It does if
+// there is little but a wait between two launches, that often, if each wait costs about as much as a time slice of the driver's, and
+// if turns make it shorter: where others cannot be cut, whoever waits for its turn waits for all of what they have launched, and the
+// driver, which interrupts them, serves it better. So the time from a launch to the end of its wait is measured without turns first
+// and then in turns.
 class WorkNeed {
  public:
-  // So few launches of one wait, that take so little together, so soon after the wait before, are a link of a chain; so many links
-  // within `kPeriod` are a need.
+  // So few launches of one wait, so soon after the wait before, are a link of a chain; so many links within `kPeriod` are a need. Or
+  // so few, where turns have helped before.
   static constexpr unsigned kMostLaunches = 2;
-  static constexpr Ns kShortWork = 1'500'000;
   static constexpr Ns kSoon = 500'000;
   static constexpr unsigned kLinks = 16;
+  static constexpr unsigned kLinksAgain = 2;
   static constexpr Ns kPeriod = 1'000'000'000;
+  // If they take so little together. Where it was measured beside somebody's time slices, one of which is 2 ms, it is less in truth,
+  // so up to `kPerhapsShort` nothing is known of it.
+  static constexpr Ns kShortWork = 1'500'000;
+  static constexpr Ns kPerhapsShort = 4'000'000;
+  // If most waits take so much longer. What the program does before a wait counts, too, so none counts as more than `kLongest`.
+  static constexpr Ns kCostly = 1'000'000;
+  static constexpr Ns kLongest = 50'000'000;
+  // Turns help if so many waits take at most this share of what they take without, in hundredths, and are given up if the turns alone
+  // are waited for that long. In between, they are given up after a time: at first the others still execute what they launched without
+  // turns, beside which a wait takes what it did or more. A single turn counts as no more than so many waits.
+  static constexpr unsigned kTrial = 16;
+  static constexpr Ns kMostOfOne = 4;
+  static constexpr Ns kHelpful = 75;
+  static constexpr Ns kUndecided = 3'000'000'000;
+  // And are tried again after a pause, which doubles.
+  static constexpr Ns kFirstPause = 10'000'000'000;
+  static constexpr Ns kLongestPause = 160'000'000'000;
+  // After so long, what waits take without turns is measured anew: the others may have changed.
+  static constexpr Ns kValid = 60'000'000'000;
 
-  // A launch that takes `expected` is made. `waited`: when the latest wait since the launch before ended; empty if there was none.
-  // Returns whether the need has shown in the present period.
-  bool launched(Ns expected, std::optional<Ns> waited, Ns now);
+  enum class Verdict : std::uint8_t {
+    unchanged,
+    needs_turns,    // for the usual time
+    does_not_help,  // turns do not help, so the need is to be withdrawn
+  };
+
+  // When the first and the latest wait since the launch before ended.
+  struct Waits {
+    Ns first = 0;
+    Ns latest = 0;
+  };
+  // A launch that is about to be made.
+  struct Launch {
+    Ns expected = 0;             // how long it takes; 0: unknown
+    std::optional<Waits> waits;  // empty: none since the launch before
+    bool in_turns = false;       // turns are taken now
+    Ns turn_waits = 0;           // for how long the process has waited for turns, ever
+  };
+  Verdict launched(const Launch& launch, Ns now);
 
  private:
+  // From the first launch to the end of the wait.
+  struct Waited {
+    unsigned waits = 0;
+    unsigned costly = 0;  // of these
+    Ns sum = 0;
+    Ns turns = 0;  // waited for
+    [[nodiscard]] bool is_costly() const { return waits >= kLinks && 2 * costly >= waits; }
+    // Requires: there was a wait.
+    [[nodiscard]] Ns mean() const { return sum / static_cast<Ns>(waits); }
+  };
+  Verdict note(const Launch& next, Ns work, Ns now);
+  void note_without(Ns took, Ns work, Ns now);
+  Verdict judge(Ns now);
+  void try_turns(Ns now);
+
   unsigned launches_ = 0;  // since the latest wait
+  Ns first_ = 0;           // when the first of them was made
   Ns work_ = 0;            // of these
+  Ns turn_waits_ = 0;      // before these
+  bool is_known_ = true;   // how long each of them takes
   unsigned links_ = 0;     // in the present period
   Ns period_ = 0;          // when it began
+  Waited without_;         // turns, in the present period
+  Waited trial_;           // in turns
+  bool has_need_ = false;
+  bool has_helped_ = false;
+  Ns needed_since_ = 0;
+  Ns undecided_since_ = 0;
+  Ns wait_without_ = 0;  // turns, on average, when the need showed
+  Ns pauses_until_ = 0;
+  Ns pause_ = kFirstPause;
 };
 
 }  // namespace cleave::turns

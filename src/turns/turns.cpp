@@ -304,6 +304,20 @@ bool Turns::need(Need need) noexcept {
   return needed || contended();
 }
 
+void Turns::withdraw_need() noexcept {
+  const base::MutexLock lock(mutex_);
+  for (const Need each : {Need::unknown, Need::waits}) needs_until_[static_cast<std::size_t>(each)] = 0;
+  if (!file_) return;
+  file_->update([&](View state, Ns now) {
+    mutex_.assert_held();
+    if (!exists(state, self_.slot) || state.participants[self_.slot].nonce != self_.nonce) return;
+    withdraw(state, self_.slot, now);
+    ++state.header.members;
+    company_->needs_turns.store(are_several(state) && needed_until(state).includes(now),
+                                std::memory_order_relaxed);
+  });
+}
+
 WaitCauses Turns::wait_causes() {
   if (!mutex_.try_lock()) return {};
   const base::MutexLock lock(mutex_, std::adopt_lock);

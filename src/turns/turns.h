@@ -88,6 +88,8 @@ class Turns {
   // This process needs turns for what it does, if that is not none, from now on and for a time; to be called again while it does.
   // Cheap if that time has just begun. Returns whether any participant needs turns now.
   bool need(Need need) noexcept;
+  // Its need of turns since it waits has lapsed.
+  void withdraw_need() noexcept;
 
   // From now on; until then the weight of the options counts. Also while other threads wait in begin(). Cheap if it is the same.
   // `divisor`: for the present only a part of it counts, which by itself is no need of turns.

@@ -100,7 +100,7 @@ void DeviceTurn::reset_in_child() noexcept {
   unknown_need_ = {};
   has_backlog_ = false;
   backlog_stalls_ = 0;
-  waited_at_ = 0;
+  first_wait_ = latest_wait_ = 0;
   problem_.clear();
   outsiders_.reset_in_child();
   log_.reset();
@@ -310,15 +310,22 @@ bool DeviceTurn::is_needed(turns::Need need, base::Nanoseconds expected) noexcep
   if (!only_if_needed_ || !turns_.has_company()) return true;
   const Ns at = now();
   const base::MutexLock lock(mutex_);
-  const Ns waited = waited_at_.exchange(0, std::memory_order_relaxed);
-  const bool waits =
-      work_need_.launched(expected.count(), waited != 0 ? std::optional(waited) : std::nullopt, at);
+  using turns::WorkNeed;
+  const WorkNeed::Waits waits{first_wait_.exchange(0, std::memory_order_relaxed),
+                              latest_wait_.exchange(0, std::memory_order_relaxed)};
+  const WorkNeed::Verdict verdict =
+      work_need_.launched({.expected = expected.count(),
+                           .waits = waits.first != 0 ? std::optional(waits) : std::nullopt,
+                           .in_turns = turns_.contended(),
+                           .turn_waits = log_.waited().count()},
+                          at);
+  if (verdict == WorkNeed::Verdict::does_not_help) turns_.withdraw_need();
   unmeasured_ += std::min(at - std::exchange(launched_at_, at), kRest);
   if (turns_.contended()) unmeasured_ = 0;
   if (need == turns::Need::none && unmeasured_ > kMeasuredAgain) need = turns::Need::unknown;
   if (need == turns::Need::unknown && !unknown_need_.counts(at)) need = turns::Need::none;
   bool needed = turns_.need(need) || outsiders_.found();
-  if (waits) needed |= turns_.need(turns::Need::waits);
+  if (verdict == WorkNeed::Verdict::needs_turns) needed |= turns_.need(turns::Need::waits);
   if (!needed) has_backlog_ = true;
   return needed;
 }

@@ -118,7 +118,10 @@ class DeviceTurn {
   void settle(cl_command_queue queue) noexcept;
   // The part of settle() that matters while the device is not held.
   void note_wait() noexcept {
-    if (only_if_needed_ && turns_.has_company()) waited_at_.store(now(), std::memory_order_relaxed);
+    if (!only_if_needed_ || !turns_.has_company()) return;
+    const turns::Ns at = now();
+    if (first_wait_.load(std::memory_order_relaxed) == 0) first_wait_.store(at, std::memory_order_relaxed);
+    latest_wait_.store(at, std::memory_order_relaxed);
   }
 
   // Around fork().
@@ -218,8 +221,9 @@ class DeviceTurn {
   std::atomic<std::uint64_t> number_{0};  // of turns
   std::atomic<bool> holds_{false};        // changed with the lock, read without it by settle()
   std::atomic<bool> ran_dry_{false};
-  std::atomic<turns::Ns> waited_at_{
-      0};  // when the program's latest wait ended; 0: none since the latest launch
+  // When the first and the latest wait of the program since its latest launch ended; 0: there was none.
+  std::atomic<turns::Ns> first_wait_{0};
+  std::atomic<turns::Ns> latest_wait_{0};
 
   base::Mutex mutex_;
   base::CondVar changed_;  // `changing_` is over

@@ -1,6 +1,9 @@
 // Launches while another process shares the device and nobody may need turns.
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <thread>
 
 #include "tests/kit/eventually.h"
 #include "tests/sim/interposer/turns_setup.h"
@@ -31,6 +34,14 @@ class TurnNeedTest : public testing::Test, public TurnsFolder, public Interposer
   void make_long() {
     driver.cost("add", [](const sim::Launch& launch) {
       return base::Nanoseconds(2'000) * static_cast<int>(launch.global[0]);
+    });
+  }
+
+  // As beside another process that the driver serves by its time slices: without turns, each launch waits for one of them.
+  void make_time_slices() {
+    driver.cost("add", [](const sim::Launch& launch) {
+      const auto work = base::Nanoseconds(10) * static_cast<int>(launch.global[0]);
+      return interpose::interposer().turns.held() ? work : work + 2 * turns::WorkNeed::kCostly * 1ns;
     });
   }
 
@@ -84,13 +95,66 @@ TEST_F(TurnNeedTest, WhatIsNotKnownIsMeasuredInATurn) {
 
 TEST_F(TurnNeedTest, AProgramThatWaitsForEachKernelTakesTurnsAgain) {
   EXPECT_TRUE(ends_without_turns(kernel));
+  make_time_slices();
   const std::uint64_t before = in_turns_so_far();
-  for (unsigned i = 0; i < 2 * turns::WorkNeed::kLinks; ++i) launch_and_wait(kernel);
-  EXPECT_GT(in_turns_so_far(), before);
+  EXPECT_TRUE(kit::eventually([&] {
+    launch_and_wait(kernel);
+    return in_turns_so_far() > before;
+  }));
   EXPECT_TRUE(kit::eventually([&] {
     launch_and_wait(kernel);
     return other.contended();
   })) << "and so do the others";
+  expect_each_item_ran(launches_);
+}
+
+TEST_F(TurnNeedTest, AProgramWhoseWaitsCostLittleDoesNot) {
+  EXPECT_TRUE(ends_without_turns(kernel));
+  const std::uint64_t before = in_turns_so_far();
+  for (unsigned i = 0; i < 4 * turns::WorkNeed::kLinks; ++i) launch_and_wait(kernel);
+  EXPECT_EQ(in_turns_so_far(), before);
+}
+
+// Has the device for much longer than a time slice whenever this process asks for it.
+class SlowNeighbour {
+ public:
+  SlowNeighbour(turns::Turns& turns, sim::Driver& driver)
+      : thread_([&turns, &driver, this] {
+          while (!stopped_) {
+            std::this_thread::sleep_for(100us);
+            if (!turns.contended() || !turns.begin()) continue;
+            while (!stopped_ && turns.contended() && !is_waited_for(turns))
+              std::this_thread::sleep_for(100us);
+            driver.clock().sleep_for(16ms);
+            turns.end();
+          }
+        }) {}
+  ~SlowNeighbour() {
+    stopped_ = true;
+    thread_.join();
+  }
+
+ private:
+  static bool is_waited_for(turns::Turns& turns) {
+    const auto all = turns.snapshot();
+    return std::any_of(all.begin(), all.end(), [](const auto& each) { return each.waits; });
+  }
+  std::atomic<bool> stopped_{false};
+  std::thread thread_;
+};
+
+TEST_F(TurnNeedTest, TurnsThatDoNotHelpAreGivenUp) {
+  EXPECT_TRUE(ends_without_turns(kernel));
+  make_time_slices();
+  const SlowNeighbour neighbour(other, driver);
+  const auto takes_turn = [&] {
+    const std::uint64_t before = in_turns_so_far();
+    for (int i = 0; i < 2; ++i) launch_and_wait(kernel);
+    driver.clock().sleep_for(10ms);  // and gives the device away
+    return in_turns_so_far() > before;
+  };
+  EXPECT_TRUE(kit::eventually([&] { return takes_turn(); }));
+  EXPECT_TRUE(kit::eventually([&] { return !takes_turn() && !other.contended(); }));
   expect_each_item_ran(launches_);
 }
 
@@ -102,9 +166,12 @@ class TurnNeedAloneOnTheHost : public TurnNeedTest {
 
 TEST_F(TurnNeedAloneOnTheHost, WaitsForEachKernelAreSeen) {
   EXPECT_TRUE(ends_without_turns(kernel));
+  make_time_slices();
   const std::uint64_t before = in_turns_so_far();
-  for (unsigned i = 0; i < 2 * turns::WorkNeed::kLinks; ++i) launch_and_wait(kernel);
-  EXPECT_GT(in_turns_so_far(), before);
+  EXPECT_TRUE(kit::eventually([&] {
+    launch_and_wait(kernel);
+    return in_turns_so_far() > before;
+  }));
   expect_each_item_ran(launches_);
 }
 

@@ -88,41 +88,228 @@ TEST_F(NeedTest, WhateverTheFileSaysANeedLapses) {
   EXPECT_FALSE(is_needed(kNow + kLongestNeed));
 }
 
-// Launches by a program that waits after every `each` of them, with `pause` from a wait's end to the next launch.
-bool chain_needs_turns(unsigned links, unsigned each, Ns pause, Ns kernel = 60'000, Ns wait = 0) {
-  WorkNeed need;
-  Ns now = kNow;
-  bool needed = need.launched(kernel, {}, now);
-  for (unsigned i = 0; i < links; ++i) {
-    for (unsigned k = 1; k < each; ++k) needed = need.launched(kernel, {}, now += 10'000);
-    const Ns waited = now += std::max(kernel * each, wait);
-    needed = need.launched(kernel, waited, now += pause);
-  }
-  return needed;
+TEST_F(NeedTest, ANeedThatIsWithdrawnLapsesAtOnce) {
+  renew(state, 1, Need::waits, kNow);
+  withdraw(state, 1, kNow + 1);
+  EXPECT_FALSE(is_needed(kNow + 1));
+  EXPECT_TRUE(renew(state, 1, Need::unknown, kNow + 2)) << "the others have to be told";
+  renew(state, 2, Need::waits, kNow);
+  withdraw(state, 1, kNow + 3);
+  EXPECT_TRUE(is_needed(kNow + 3)) << "another one's";
 }
+
+using Verdict = WorkNeed::Verdict;
+
+// A program that waits after every `each` launches, with `pause` from a wait's end to the next launch. A wait ends `cost` after the
+// work has ended.
+struct Chain {
+  unsigned each = 1;
+  Ns pause = 50'000;
+  Ns kernel = 60'000;
+  Ns cost = 2'000'000;
+  Ns rest = 0;       // from the first wait's end to that of another one
+  Ns turn_wait = 0;  // between the first launch and its beginning
+  bool in_turns = false;
+
+  WorkNeed need{};
+  Ns now = kNow;
+  Ns turn_waits = 0;
+
+  Verdict run(unsigned links) {
+    Verdict latest = Verdict::unchanged;
+    for (unsigned i = 0; i < links; ++i) latest = run_one();
+    return latest;
+  }
+  Verdict run_one() {
+    if (now == kNow) launch({});
+    turn_waits += turn_wait;
+    now += turn_wait;
+    for (unsigned k = 1; k < each; ++k) {
+      now += 10'000;
+      launch({});
+    }
+    const Ns waited = now += kernel * static_cast<Ns>(each) + cost;
+    now += rest;
+    const WorkNeed::Waits waits{waited, now};
+    now += pause;
+    return launch(waits);
+  }
+  Verdict launch(std::optional<WorkNeed::Waits> waits) {
+    return need.launched({kernel, waits, in_turns, turn_waits}, now);
+  }
+  // Its need has shown, and from now on it takes turns.
+  void begin_turns(Ns cost_in_turns, Ns turn_wait_of_each = 0) {
+    ASSERT_EQ(run(WorkNeed::kLinks), Verdict::needs_turns);
+    in_turns = true;
+    cost = cost_in_turns;
+    turn_wait = turn_wait_of_each;
+  }
+  // So many waits in turns until they are given up; `links`, if they are not.
+  unsigned run_until_given_up(unsigned links) {
+    for (unsigned i = 1; i <= links; ++i) {
+      if (run_one() == Verdict::does_not_help) return i;
+    }
+    return links;
+  }
+};
+
+constexpr unsigned kMany = 10 * WorkNeed::kLinks;
 
 TEST(WorkNeed, AChainOfKernelsNeedsTurns) {
-  EXPECT_TRUE(chain_needs_turns(WorkNeed::kLinks, 1, 50'000));
-  EXPECT_TRUE(chain_needs_turns(WorkNeed::kLinks, 2, 50'000));
+  EXPECT_EQ(Chain{.each = 1}.run(WorkNeed::kLinks), Verdict::needs_turns);
+  EXPECT_EQ(Chain{.each = 2}.run(WorkNeed::kLinks), Verdict::needs_turns);
 }
 
-TEST(WorkNeed, AFewWaitsDoNot) { EXPECT_FALSE(chain_needs_turns(WorkNeed::kLinks - 1, 1, 50'000)); }
+TEST(WorkNeed, AFewWaitsDoNot) { EXPECT_EQ(Chain{}.run(WorkNeed::kLinks - 1), Verdict::unchanged); }
 
 TEST(WorkNeed, ManyLaunchesOfOneWaitDoNot) {
-  EXPECT_FALSE(chain_needs_turns(10 * WorkNeed::kLinks, WorkNeed::kMostLaunches + 1, 50'000));
+  EXPECT_EQ(Chain{.each = WorkNeed::kMostLaunches + 1}.run(kMany), Verdict::unchanged);
 }
 
-TEST(WorkNeed, WhoRestsAfterEachWaitDoesNot) { EXPECT_FALSE(chain_needs_turns(99, 1, 9'000'000)); }
+TEST(WorkNeed, WhoRestsAfterEachWaitDoesNot) {
+  EXPECT_EQ(Chain{.pause = 9'000'000}.run(99), Verdict::unchanged);
+}
 
 TEST(WorkNeed, LongKernelsDoNot) {
-  EXPECT_TRUE(chain_needs_turns(WorkNeed::kLinks, 1, 50'000, WorkNeed::kShortWork));
-  EXPECT_FALSE(chain_needs_turns(99, 1, 50'000, WorkNeed::kShortWork + 1));
-  EXPECT_FALSE(chain_needs_turns(99, 2, 50'000, WorkNeed::kShortWork));
+  EXPECT_EQ(Chain{.kernel = WorkNeed::kShortWork}.run(WorkNeed::kLinks), Verdict::needs_turns);
+  EXPECT_EQ(Chain{.kernel = WorkNeed::kPerhapsShort}.run(99), Verdict::unchanged);
+  EXPECT_EQ((Chain{.each = 2, .kernel = WorkNeed::kPerhapsShort / 2}.run(99)), Verdict::unchanged);
+}
+
+// Measured beside the time slices of others, a short kernel seems to take as long as its waits.
+TEST(WorkNeed, KernelsThatArePerhapsShortDo) {
+  constexpr Ns kSeeming = 2'200'000;
+  Chain chain{.kernel = kSeeming, .cost = 0};
+  chain.begin_turns(300'000 - kSeeming);
+  EXPECT_EQ(chain.run_until_given_up(10 * kMany), 10 * kMany);
+  Chain in_truth{.kernel = kSeeming, .cost = 0};
+  in_truth.begin_turns(0);
+  EXPECT_LT(in_truth.run_until_given_up(1000 * kMany), 1000 * kMany);
 }
 
 TEST(WorkNeed, LinksThatAreRareDoNot) {
-  const Ns wait = 2 * WorkNeed::kPeriod / WorkNeed::kLinks;
-  EXPECT_FALSE(chain_needs_turns(10 * WorkNeed::kLinks, 1, 50'000, 60'000, wait));
+  EXPECT_EQ(Chain{.cost = 2 * WorkNeed::kPeriod / WorkNeed::kLinks}.run(kMany), Verdict::unchanged);
+}
+
+TEST(WorkNeed, WaitsThatCostLittleDoNot) {
+  EXPECT_EQ(Chain{.cost = WorkNeed::kCostly - 20'000}.run(kMany), Verdict::unchanged);
+}
+
+TEST(WorkNeed, WaitsThatComeAfterTheFirstOneCostNothing) {
+  EXPECT_EQ((Chain{.cost = 0, .rest = 10'000'000}.run(kMany)), Verdict::unchanged);
+  EXPECT_EQ((Chain{.rest = 10'000'000}.run(WorkNeed::kLinks)), Verdict::needs_turns);
+}
+
+// Without turns one wait is long, since the program itself does something for a second before it waits. That says nothing about turns.
+TEST(WorkNeed, ALongPauseBeforeAWaitCountsLittle) {
+  Chain chain;
+  chain.cost = 1'000'000'000;
+  chain.run_one();
+  chain.cost = 100'000;
+  EXPECT_EQ(chain.run(kMany), Verdict::unchanged);
+}
+
+TEST(WorkNeed, UnknownKernelsDoNot) { EXPECT_EQ(Chain{.kernel = 0}.run(kMany), Verdict::unchanged); }
+
+TEST(WorkNeed, WhereTurnsHelpTheNeedGoesOn) {
+  Chain chain;
+  chain.begin_turns(300'000);
+  EXPECT_EQ(chain.run_until_given_up(10 * kMany), 10 * kMany);
+  EXPECT_EQ(chain.run(kMany), Verdict::needs_turns);
+}
+
+TEST(WorkNeed, WhereTurnsCostMoreTheyAreGivenUpSoon) {
+  Chain chain;
+  chain.begin_turns(0, 5 * chain.cost);
+  EXPECT_LE(chain.run_until_given_up(kMany), WorkNeed::kTrial / 4 + 1);
+}
+
+TEST(WorkNeed, WhereTurnsHelpLittleTheyAreGivenUpAfterAWhile) {
+  Chain chain;
+  chain.begin_turns(chain.cost * 9 / 10);
+  const Ns began = chain.now;
+  ASSERT_LT(chain.run_until_given_up(1000 * kMany), 1000 * kMany);
+  EXPECT_GT(chain.now, began + WorkNeed::kUndecided);
+  EXPECT_LT(chain.now, began + WorkNeed::kUndecided + WorkNeed::kPeriod);
+}
+
+// Others go on with what they launched before, and each of the slices in which the program's own kernels are made now waits for them.
+TEST(WorkNeed, WhereTurnsHelpAfterAWhileTheNeedGoesOn) {
+  Chain chain;
+  chain.begin_turns(4 * chain.cost);
+  const Ns began = chain.now;
+  while (chain.now - began < WorkNeed::kUndecided - WorkNeed::kPeriod / 2) {
+    ASSERT_NE(chain.run_one(), Verdict::does_not_help);
+  }
+  chain.cost = 300'000;
+  EXPECT_EQ(chain.run_until_given_up(10 * kMany), 10 * kMany);
+}
+
+TEST(WorkNeed, AFewLongWaitsInTurnsDoNotEndThem) {
+  Chain chain;
+  chain.begin_turns(0, 300'000'000);
+  EXPECT_NE(chain.run(3), Verdict::does_not_help);
+  chain.turn_wait = 300'000;
+  EXPECT_EQ(chain.run_until_given_up(kMany), kMany);
+}
+
+// A program's requests come after rests in which the need lapses.
+TEST(WorkNeed, WhereTurnsHaveHelpedTheNeedShowsAgainAtOnce) {
+  Chain chain;
+  chain.begin_turns(300'000);
+  chain.run(WorkNeed::kTrial);
+  chain.now += 2 * duration_of(Need::waits);
+  chain.in_turns = false;
+  EXPECT_EQ(chain.run(WorkNeed::kLinksAgain + 1), Verdict::needs_turns);
+  // At first the others execute what they have launched meanwhile.
+  chain.in_turns = true;
+  chain.cost = 2'000'000;
+  EXPECT_EQ(chain.run(2 * WorkNeed::kTrial), Verdict::needs_turns);
+}
+
+// How long a program that goes on without turns does so until it tries them again.
+Ns pause_of(Chain& chain) {
+  chain.in_turns = false;
+  chain.turn_wait = 0;
+  const Ns began = chain.now;
+  while (chain.run_one() != Verdict::needs_turns) {
+  }
+  return chain.now - began;
+}
+
+TEST(WorkNeed, TurnsAreTriedAgainAfterPausesThatBecomeLonger) {
+  Chain chain;
+  chain.begin_turns(chain.cost, 10'000'000);
+  Ns expected = WorkNeed::kFirstPause;
+  for (int i = 0; i < 8; ++i) {
+    chain.run_until_given_up(kMany);
+    const Ns pause = pause_of(chain);
+    EXPECT_GE(pause, expected);
+    EXPECT_LE(pause, expected + WorkNeed::kPeriod);
+    expected = std::min(2 * expected, WorkNeed::kLongestPause);
+    chain.in_turns = true;
+    chain.turn_wait = 10'000'000;
+  }
+  // They help once: the next pause is the first one's length.
+  chain.cost = 300'000;
+  chain.turn_wait = 0;
+  ASSERT_EQ(chain.run_until_given_up(kMany), kMany);
+  chain.cost = 2'000'000;
+  chain.turn_wait = 10'000'000;
+  ASSERT_LT(chain.run_until_given_up(kMany), kMany);
+  EXPECT_LE(pause_of(chain), WorkNeed::kFirstPause + WorkNeed::kPeriod);
+}
+
+TEST(WorkNeed, WhatWaitsCostWithoutTurnsIsMeasuredAnew) {
+  Chain chain;
+  chain.begin_turns(300'000);
+  chain.now += WorkNeed::kValid;
+  chain.run(2);
+  EXPECT_EQ(chain.run(kMany), Verdict::unchanged) << "others need the turns now";
+  chain.in_turns = false;
+  EXPECT_EQ(chain.run(kMany), Verdict::unchanged) << "the waits cost little by now";
+  chain.cost = 2'000'000;
+  EXPECT_GT(pause_of(chain), 0);
 }
 
 }  // namespace

@@ -44,6 +44,18 @@ TEST_F(TurnsNeedTest, ANeedHoldsForAllAndLapses) {
   EXPECT_TRUE(eventually_free(a));
 }
 
+TEST_F(TurnsNeedTest, ANeedThatIsWithdrawnHoldsForNobody) {
+  Member a(options);
+  Member b(options);
+  EXPECT_TRUE(b.turns.need(Need::waits));
+  EXPECT_TRUE(eventually_contended(a));
+  b.turns.withdraw_need();
+  EXPECT_FALSE(b.turns.contended());
+  EXPECT_TRUE(eventually_free(a));
+  EXPECT_TRUE(b.turns.need(Need::waits)) << "it may show again at once";
+  EXPECT_TRUE(eventually_contended(a));
+}
+
 TEST_F(TurnsNeedTest, OneThatMakesLongLaunchesNeedsAnotherOne) {
   Member a(options);
   Member b(options);
