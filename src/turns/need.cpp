@@ -48,17 +48,24 @@ NeededUntil needed_until(const View& state) {
 WorkNeed::Verdict WorkNeed::launched(const Launch& launch, Ns now) {
   if (now - period_ > kPeriod) {
     period_ = now;
-    links_ = 0;
-    without_ = {};
+    links_ = waits_without_ = 0;
   }
   Verdict verdict = Verdict::unchanged;
+  if (has_need_ && !has_helped_ && now - needed_since_ > kLongestTrial) {
+    give_up(now);
+    verdict = Verdict::does_not_help;
+  } else if (has_need_ && now - needed_since_ > kValid) {
+    has_need_ = false;
+    waits_without_ = 0;
+  }
   if (launch.waits) {
     const unsigned launches = std::exchange(launches_, 0);
     const Ns work = std::exchange(work_, 0);
     const bool is_known = std::exchange(is_known_, true);
-    if (launches != 0 && launches <= kMostLaunches && work < kPerhapsShort) {
+    if (launches != 0 && launches <= kMostLaunches && is_known && work < kPerhapsShort &&
+        launch.waits->first >= first_) {
       if (now - launch.waits->latest <= kSoon) ++links_;
-      if (is_known) verdict = note(launch, work, now);
+      if (verdict == Verdict::unchanged) verdict = note(launch, work, now);
     }
   }
   if (launches_++ == 0) {
@@ -67,61 +74,71 @@ WorkNeed::Verdict WorkNeed::launched(const Launch& launch, Ns now) {
   }
   work_ += launch.expected;
   is_known_ &= launch.expected > 0;
-  if (!has_need_ && links_ >= kLinks && now >= pauses_until_ && without_.is_costly()) try_turns(now);
+  if (!has_need_ && links_ >= kLinks && now >= pauses_until_ && is_costly_without()) try_turns(now);
   const bool needs_turns = has_need_ && links_ >= (has_helped_ ? kLinksAgain : kLinks);
   return needs_turns ? Verdict::needs_turns : verdict;
 }
 
+bool WorkNeed::is_costly_without() const {
+  const auto costly =
+      std::count_if(without_.begin(), without_.end(), [](const Wait& w) { return w.is_costly; });
+  return waits_without_ >= kLinks && 2 * static_cast<unsigned>(costly) >= kLinks;
+}
+
 void WorkNeed::try_turns(Ns now) {
+  auto sorted = without_;
+  const auto middle = sorted.begin() + kLinks / 2;
+  std::nth_element(sorted.begin(), middle, sorted.end(),
+                   [](const Wait& a, const Wait& b) { return a.took < b.took; });
+  wait_without_ = middle->took;
   has_need_ = true;
   has_helped_ = false;
   needed_since_ = undecided_since_ = now;
-  wait_without_ = without_.mean();
   trial_ = {};
+}
+
+void WorkNeed::give_up(Ns now) {
+  has_need_ = false;
+  pauses_until_ = now + pause_;
+  pause_ = std::min(2 * pause_, kMostPause);
 }
 
 // The launches before `next` have been waited for.
 WorkNeed::Verdict WorkNeed::note(const Launch& next, Ns work, Ns now) {
-  if (has_need_ && now - needed_since_ > kValid) {
-    has_need_ = false;
-    without_ = {};
-  }
-  const Ns took = std::clamp<Ns>(next.waits->first - first_, 0, kLongest);
+  const Ns took = next.waits->first - first_;
   if (!next.in_turns) {
-    note_without(took, work, now);
+    note_without({took, took >= kCostly + (work <= kShortWork ? work : 0)}, now);
   } else if (has_need_) {
     ++trial_.waits;
-    trial_.sum += took;
+    trial_.took += std::min(took, kMostOfOne * wait_without_);
     trial_.turns += std::min(next.turn_waits - turn_waits_, kMostOfOne * wait_without_);
     return judge(now);
   }
   return Verdict::unchanged;
 }
 
-void WorkNeed::note_without(Ns took, Ns work, Ns now) {
-  if (has_need_) {  // the program has rested, or will take turns now
-    undecided_since_ = now;
-    trial_ = {};
-  }
-  ++without_.waits;
-  without_.sum += took;
-  if (took >= kCostly + (work <= kShortWork ? work : 0)) ++without_.costly;
+void WorkNeed::note_without(Wait wait, Ns now) {
+  without_[waits_without_++ % kLinks] = wait;
+  if (!has_need_ || !has_helped_) return;
+  // The program has rested, and the others have launched something without turns meanwhile.
+  undecided_since_ = now;
+  trial_ = {};
 }
 
 WorkNeed::Verdict WorkNeed::judge(Ns now) {
   const Ns without = wait_without_ * static_cast<Ns>(kTrial);
-  const bool is_over = trial_.waits == kTrial;
-  if (is_over && trial_.sum * 100 <= without * kHelpful) {
-    pause_ = kFirstPause;
-    has_helped_ = true;
-    undecided_since_ = now;
-  } else if (trial_.turns >= without || (is_over && now - undecided_since_ > kUndecided)) {
-    has_need_ = false;
-    pauses_until_ = now + pause_;
-    pause_ = std::min(2 * pause_, kLongestPause);
+  const bool takes_long = trial_.took * 100 > without * kHelpful;
+  if (trial_.turns >= without || (takes_long && now - undecided_since_ > kUndecided)) {
+    give_up(now);
     return Verdict::does_not_help;
   }
-  if (is_over) trial_ = {};
+  if (trial_.waits < kTrial) return Verdict::unchanged;
+  if (!takes_long) {
+    has_helped_ = true;
+    undecided_since_ = now;
+    pause_ = kFirstPause;
+  }
+  trial_ = {};
   return Verdict::unchanged;
 }
 

@@ -12,6 +12,7 @@
 // Not thread-safe. No clock, no allocation.
 #pragma once
 
+#include <array>
 #include <optional>
 
 #include "turns/state.h"
@@ -74,31 +75,34 @@ class UnknownNeed {
 // and then in turns.
 class WorkNeed {
  public:
-  // So few launches of one wait, so soon after the wait before, are a link of a chain; so many links within `kPeriod` are a need. Or
-  // so few, where turns have helped before.
+  // Waits for so few launches count.
   static constexpr unsigned kMostLaunches = 2;
+  // If these take less than this together.
+  static constexpr Ns kPerhapsShort = 4'000'000;
+  // What was measured as more than this may have been somebody's time slices, 2 ms each.
+  static constexpr Ns kShortWork = 1'500'000;
+  // A wait with so little between it and the next launch is a link of a chain.
   static constexpr Ns kSoon = 500'000;
+  // So many links within `kPeriod` may be a need. Where turns have helped, `kLinksAgain` are.
   static constexpr unsigned kLinks = 16;
   static constexpr unsigned kLinksAgain = 2;
   static constexpr Ns kPeriod = 1'000'000'000;
-  // If they take so little together. Where it was measured beside somebody's time slices, one of which is 2 ms, it is less in truth,
-  // so up to `kPerhapsShort` nothing is known of it.
-  static constexpr Ns kShortWork = 1'500'000;
-  static constexpr Ns kPerhapsShort = 4'000'000;
-  // If most waits take so much longer. What the program does before a wait counts, too, so none counts as more than `kLongest`.
+  // If half of so many waits without turns take so much longer than their launches.
   static constexpr Ns kCostly = 1'000'000;
-  static constexpr Ns kLongest = 50'000'000;
-  // Turns help if so many waits take at most this share of what they take without, in hundredths, and are given up if the turns alone
-  // are waited for that long. In between, they are given up after a time: at first the others still execute what they launched without
-  // turns, beside which a wait takes what it did or more. A single turn counts as no more than so many waits.
+
+  // Turns help if so many waits take this share, in hundredths, of what they take without.
   static constexpr unsigned kTrial = 16;
-  static constexpr Ns kMostOfOne = 4;
   static constexpr Ns kHelpful = 75;
+  // A single wait counts as no more than so many.
+  static constexpr Ns kMostOfOne = 4;
+  // How long it may take until they do: at first the others still execute what they launched without turns. In waits that go on, and
+  // in waits that come now and then.
   static constexpr Ns kUndecided = 3'000'000'000;
-  // And are tried again after a pause, which doubles.
+  static constexpr Ns kLongestTrial = 30'000'000'000;
+  // Turns that did not help are tried again after a pause, which doubles.
   static constexpr Ns kFirstPause = 10'000'000'000;
-  static constexpr Ns kLongestPause = 160'000'000'000;
-  // After so long, what waits take without turns is measured anew: the others may have changed.
+  static constexpr Ns kMostPause = 160'000'000'000;
+  // Where they help, what waits take without is measured anew after so long: the others may have changed.
   static constexpr Ns kValid = 60'000'000'000;
 
   enum class Verdict : std::uint8_t {
@@ -107,7 +111,7 @@ class WorkNeed {
     does_not_help,  // turns do not help, so the need is to be withdrawn
   };
 
-  // When the first and the latest wait since the launch before ended.
+  // When the first wait for the launch before ended, and when the latest one did.
   struct Waits {
     Ns first = 0;
     Ns latest = 0;
@@ -123,34 +127,42 @@ class WorkNeed {
 
  private:
   // From the first launch to the end of the wait.
-  struct Waited {
-    unsigned waits = 0;
-    unsigned costly = 0;  // of these
-    Ns sum = 0;
-    Ns turns = 0;  // waited for
-    [[nodiscard]] bool is_costly() const { return waits >= kLinks && 2 * costly >= waits; }
-    // Requires: there was a wait.
-    [[nodiscard]] Ns mean() const { return sum / static_cast<Ns>(waits); }
+  struct Wait {
+    Ns took = 0;
+    bool is_costly = false;
   };
-  Verdict note(const Launch& next, Ns work, Ns now);
-  void note_without(Ns took, Ns work, Ns now);
-  Verdict judge(Ns now);
+  // Waits in turns.
+  struct Trial {
+    unsigned waits = 0;
+    Ns took = 0;
+    Ns turns = 0;  // waited for
+  };
   void try_turns(Ns now);
+  void give_up(Ns now);
+  Verdict note(const Launch& next, Ns work, Ns now);
+  void note_without(Wait wait, Ns now);
+  Verdict judge(Ns now);
+  [[nodiscard]] bool is_costly_without() const;
 
-  unsigned launches_ = 0;  // since the latest wait
-  Ns first_ = 0;           // when the first of them was made
-  Ns work_ = 0;            // of these
-  Ns turn_waits_ = 0;      // before these
-  bool is_known_ = true;   // how long each of them takes
-  unsigned links_ = 0;     // in the present period
-  Ns period_ = 0;          // when it began
-  Waited without_;         // turns, in the present period
-  Waited trial_;           // in turns
+  // What is waited for next.
+  unsigned launches_ = 0;
+  Ns first_ = 0;          // when the first of them was made
+  Ns work_ = 0;           // of these
+  Ns turn_waits_ = 0;     // before these
+  bool is_known_ = true;  // how long each of them takes
+
+  // In the present period.
+  Ns period_ = 0;  // when it began
+  unsigned links_ = 0;
+  std::array<Wait, kLinks> without_;  // turns; the latest ones
+  unsigned waits_without_ = 0;
+
   bool has_need_ = false;
   bool has_helped_ = false;
   Ns needed_since_ = 0;
   Ns undecided_since_ = 0;
-  Ns wait_without_ = 0;  // turns, on average, when the need showed
+  Ns wait_without_ = 0;  // the median, when the need showed
+  Trial trial_;
   Ns pauses_until_ = 0;
   Ns pause_ = kFirstPause;
 };

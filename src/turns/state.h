@@ -94,7 +94,7 @@ struct Header {
   std::uint32_t version = 0;
   std::uint32_t lock = 0;  // which of the file's lock bytes is in use
   std::uint32_t members =
-      0;  // a futex: changes when somebody joins or leaves, and begins or ceases to need turns
+      0;  // a futex: changes when somebody joins or leaves, begins to need turns or withdraws that
   std::uint32_t slots = 0;  // entries from here on are free
   std::uint32_t holder = kNobody;
   std::uint32_t guard = kNobody;  // who asks and watches the holder

@@ -313,6 +313,7 @@ void Turns::withdraw_need() noexcept {
     if (!exists(state, self_.slot) || state.participants[self_.slot].nonce != self_.nonce) return;
     withdraw(state, self_.slot, now);
     ++state.header.members;
+    // The watching thread may say otherwise once more, until it has seen that.
     company_->needs_turns.store(are_several(state) && needed_until(state).includes(now),
                                 std::memory_order_relaxed);
   });

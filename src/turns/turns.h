@@ -88,7 +88,7 @@ class Turns {
   // This process needs turns for what it does, if that is not none, from now on and for a time; to be called again while it does.
   // Cheap if that time has just begun. Returns whether any participant needs turns now.
   bool need(Need need) noexcept;
-  // Its need of turns since it waits has lapsed.
+  // Ends this process's Need::waits at once, and Need::unknown, which shares its time. Each may be shown again.
   void withdraw_need() noexcept;
 
   // From now on; until then the weight of the options counts. Also while other threads wait in begin(). Cheap if it is the same.

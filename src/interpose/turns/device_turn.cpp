@@ -306,16 +306,19 @@ void DeviceTurn::give_back() {
 }
 
 // What is known of launches gets out of date while they are not measured.
-bool DeviceTurn::is_needed(turns::Need need, base::Nanoseconds expected) noexcept {
+bool DeviceTurn::is_needed(cl_command_queue queue, turns::Need need, base::Nanoseconds expected) noexcept {
   if (!only_if_needed_ || !turns_.has_company()) return true;
   const Ns at = now();
   const base::MutexLock lock(mutex_);
   using turns::WorkNeed;
-  const WorkNeed::Waits waits{first_wait_.exchange(0, std::memory_order_relaxed),
-                              latest_wait_.exchange(0, std::memory_order_relaxed)};
+  const Ns first = first_wait_.exchange(0, std::memory_order_relaxed);
+  const Ns latest = latest_wait_.exchange(0, std::memory_order_relaxed);
+  latest_queue_.store(queue, std::memory_order_relaxed);
+  // Where there were only waits on other queues, the latest one may have been for the launch's event.
+  const WorkNeed::Waits waits{first != 0 ? first : latest, latest};
   const WorkNeed::Verdict verdict =
       work_need_.launched({.expected = expected.count(),
-                           .waits = waits.first != 0 ? std::optional(waits) : std::nullopt,
+                           .waits = latest != 0 ? std::optional(waits) : std::nullopt,
                            .in_turns = turns_.contended(),
                            .turn_waits = log_.waited().count()},
                           at);
@@ -331,7 +334,7 @@ bool DeviceTurn::is_needed(turns::Need need, base::Nanoseconds expected) noexcep
 }
 
 void DeviceTurn::settle(cl_command_queue queue) noexcept try {
-  note_wait();
+  note_wait(queue);
   if (!holds_.load(std::memory_order_relaxed)) return;
   const base::ScopedCancelDisable uncancelled;
   const base::MutexLock lock(mutex_);

@@ -93,9 +93,9 @@ class DeviceTurn {
     return part_.load(std::memory_order_relaxed) == Part::joined && contended();
   }
 
-  // Whether a launch that is made now has to be made in a turn; to be asked for each. `need`: what is known of the launch itself;
-  // `expected`: how long it takes, 0 if that is unknown.
-  [[nodiscard]] bool is_needed(turns::Need need, base::Nanoseconds expected) noexcept;
+  // Whether a launch that is made on `queue` now has to be made in a turn; to be asked for each. `need`: what is known of the launch
+  // itself; `expected`: how long it takes, 0 if that is unknown.
+  [[nodiscard]] bool is_needed(cl_command_queue queue, turns::Need need, base::Nanoseconds expected) noexcept;
   // About processes that do not take turns, and suffer from slices that are queued.
   [[nodiscard]] OutsiderWatch& outsiders() { return outsiders_; }
   // Without what is guarded by the lock if another thread has that, or this one, in a signal handler.
@@ -117,11 +117,13 @@ class DeviceTurn {
   // A wait of the program has ended: for everything on `queue`, or, if that is null, for something.
   void settle(cl_command_queue queue) noexcept;
   // The part of settle() that matters while the device is not held.
-  void note_wait() noexcept {
+  void note_wait(cl_command_queue queue) noexcept {
     if (!only_if_needed_ || !turns_.has_company()) return;
     const turns::Ns at = now();
-    if (first_wait_.load(std::memory_order_relaxed) == 0) first_wait_.store(at, std::memory_order_relaxed);
     latest_wait_.store(at, std::memory_order_relaxed);
+    const bool is_for_launch = queue == nullptr || queue == latest_queue_.load(std::memory_order_relaxed);
+    if (is_for_launch && first_wait_.load(std::memory_order_relaxed) == 0)
+      first_wait_.store(at, std::memory_order_relaxed);
   }
 
   // Around fork().
@@ -221,9 +223,10 @@ class DeviceTurn {
   std::atomic<std::uint64_t> number_{0};  // of turns
   std::atomic<bool> holds_{false};        // changed with the lock, read without it by settle()
   std::atomic<bool> ran_dry_{false};
-  // When the first and the latest wait of the program since its latest launch ended; 0: there was none.
+  // When the first wait of the program for its latest launch ended, and the latest wait since then; 0: there was none.
   std::atomic<turns::Ns> first_wait_{0};
   std::atomic<turns::Ns> latest_wait_{0};
+  std::atomic<cl_command_queue> latest_queue_{nullptr};  // of that launch
 
   base::Mutex mutex_;
   base::CondVar changed_;  // `changing_` is over

@@ -98,9 +98,9 @@ class TurnDevices {
     for (unsigned i = 0; i < count; ++i) devices_[i].turn->settle(queue);
   }
 
-  void note_wait() noexcept {
+  void note_wait(cl_command_queue queue) noexcept {
     const unsigned count = count_.load(std::memory_order_acquire);
-    for (unsigned i = 0; i < count; ++i) devices_[i].turn->note_wait();
+    for (unsigned i = 0; i < count; ++i) devices_[i].turn->note_wait(queue);
   }
 
   // The process exits: gives all devices away.

@@ -104,7 +104,7 @@ cl_int CL_API_CALL clFinish(cl_command_queue queue) {
   if (!p.trace && p.launch_timers.empty() && !p.turns.held() && !p.memory.waits_for_commands() &&
       !may_sleep(p.waits, queue)) {
     const cl_int native = p.next.clFinish(queue);
-    p.turns.note_wait();
+    p.turns.note_wait(queue);
     return native;
   }
   const cl_int error = p.launch_timers.empty() ? finish_untimed(p, queue) : finish_timed(p, queue);
@@ -120,7 +120,7 @@ cl_int CL_API_CALL clWaitForEvents(cl_uint count, const cl_event* events) {
   if (!p.trace && !timed && !p.turns.held() && !p.memory.waits_for_commands() &&
       (events == nullptr || !may_sleep(p.waits))) {
     const cl_int native = p.next.clWaitForEvents(count, events);
-    p.turns.note_wait();
+    p.turns.note_wait(nullptr);
     return native;
   }
   const cl_int error = timed ? wait_timed(p, *events) : wait_untimed(p, count, events);

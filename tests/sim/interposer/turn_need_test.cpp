@@ -209,7 +209,7 @@ TEST_F(TurnNeedTest, ABacklogIsNoStall) {
   for (int i = 0; i < 200; ++i, ++launches_) ASSERT_EQ(launch(kernel), CL_SUCCESS);  // 1.6 s
   other.set_weight(300);
   ASSERT_TRUE(kit::eventually(
-      [&] { return interpose::interposer().turns.of(device)->is_needed(turns::Need::none, {}); }));
+      [&] { return interpose::interposer().turns.of(device)->is_needed(queue, turns::Need::none, {}); }));
   for (int i = 0; i < 8; ++i, ++launches_) ASSERT_EQ(launch(kernel), CL_SUCCESS);
   const auto figures = interpose::interposer().turns.report().devices.at(0);
   EXPECT_EQ(figures.state, "joined");

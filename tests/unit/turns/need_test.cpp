@@ -1,6 +1,7 @@
 #include "turns/need.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -144,12 +145,34 @@ struct Chain {
     cost = cost_in_turns;
     turn_wait = turn_wait_of_each;
   }
-  // So many waits in turns until they are given up; `links`, if they are not.
-  unsigned run_until_given_up(unsigned links) {
+  void begin_turns_after_one(Ns cost_in_turns) {
+    cost = 2'000'000;
+    ASSERT_EQ(run_one(), Verdict::needs_turns);
+    in_turns = true;
+    cost = cost_in_turns;
+  }
+  // Makes so many waits in turns, unless they are given up before. After how many they are, if so.
+  std::optional<unsigned> given_up_within(unsigned links) {
     for (unsigned i = 1; i <= links; ++i) {
       if (run_one() == Verdict::does_not_help) return i;
     }
-    return links;
+    return std::nullopt;
+  }
+  // The program goes on without turns, and waits as long as at first. After how long it tries them again, if it does.
+  std::optional<Ns> pause_until_the_next_trial() {
+    in_turns = false;
+    turn_wait = 0;
+    cost = 2'000'000;
+    const Ns began = now;
+    while (now - began < 2 * WorkNeed::kMostPause) {
+      if (run_one() == Verdict::needs_turns) return now - began;
+    }
+    return std::nullopt;
+  }
+  // The program rests for so long after its last wait, and its need lapses.
+  void rest_for(Ns time) {
+    now += time;
+    in_turns = false;
   }
 };
 
@@ -181,10 +204,10 @@ TEST(WorkNeed, KernelsThatArePerhapsShortDo) {
   constexpr Ns kSeeming = 2'200'000;
   Chain chain{.kernel = kSeeming, .cost = 0};
   chain.begin_turns(300'000 - kSeeming);
-  EXPECT_EQ(chain.run_until_given_up(10 * kMany), 10 * kMany);
+  EXPECT_FALSE(chain.given_up_within(kMany));
   Chain in_truth{.kernel = kSeeming, .cost = 0};
   in_truth.begin_turns(0);
-  EXPECT_LT(in_truth.run_until_given_up(1000 * kMany), 1000 * kMany);
+  EXPECT_TRUE(in_truth.given_up_within(100 * kMany));
 }
 
 TEST(WorkNeed, LinksThatAreRareDoNot) {
@@ -203,34 +226,53 @@ TEST(WorkNeed, WaitsThatComeAfterTheFirstOneCostNothing) {
 // Without turns one wait is long, since the program itself does something for a second before it waits. That says nothing about turns.
 TEST(WorkNeed, ALongPauseBeforeAWaitCountsLittle) {
   Chain chain;
-  chain.cost = 1'000'000'000;
+  chain.cost = 900'000'000;
   chain.run_one();
   chain.cost = 100'000;
   EXPECT_EQ(chain.run(kMany), Verdict::unchanged);
+  Chain costly;
+  costly.run(WorkNeed::kLinks - 2);
+  costly.cost = 500'000'000;
+  costly.run_one();
+  costly.begin_turns_after_one(3'000'000);
+  EXPECT_TRUE(costly.given_up_within(100 * kMany)) << "they make waits longer than the others were";
 }
 
-TEST(WorkNeed, UnknownKernelsDoNot) { EXPECT_EQ(Chain{.kernel = 0}.run(kMany), Verdict::unchanged); }
+TEST(WorkNeed, UnknownKernelsDoNot) {
+  EXPECT_EQ(Chain{.kernel = 0}.run(kMany), Verdict::unchanged);
+  Chain chain;
+  chain.begin_turns(2'000'000);
+  chain.kernel = 0;
+  chain.now += 2 * WorkNeed::kPeriod;
+  EXPECT_EQ(chain.run(kMany), Verdict::unchanged) << "nor do they keep a need";
+}
 
 TEST(WorkNeed, WhereTurnsHelpTheNeedGoesOn) {
   Chain chain;
   chain.begin_turns(300'000);
-  EXPECT_EQ(chain.run_until_given_up(10 * kMany), 10 * kMany);
+  EXPECT_FALSE(chain.given_up_within(10 * kMany));
   EXPECT_EQ(chain.run(kMany), Verdict::needs_turns);
 }
 
 TEST(WorkNeed, WhereTurnsCostMoreTheyAreGivenUpSoon) {
   Chain chain;
   chain.begin_turns(0, 5 * chain.cost);
-  EXPECT_LE(chain.run_until_given_up(kMany), WorkNeed::kTrial / 4 + 1);
+  EXPECT_EQ(chain.given_up_within(kMany), WorkNeed::kTrial / WorkNeed::kMostOfOne);
 }
 
 TEST(WorkNeed, WhereTurnsHelpLittleTheyAreGivenUpAfterAWhile) {
   Chain chain;
   chain.begin_turns(chain.cost * 9 / 10);
   const Ns began = chain.now;
-  ASSERT_LT(chain.run_until_given_up(1000 * kMany), 1000 * kMany);
+  ASSERT_TRUE(chain.given_up_within(1000 * kMany));
   EXPECT_GT(chain.now, began + WorkNeed::kUndecided);
   EXPECT_LT(chain.now, began + WorkNeed::kUndecided + WorkNeed::kPeriod);
+}
+
+TEST(WorkNeed, WhereWaitsInTurnsTakeVeryLongTheyAreGivenUp) {
+  Chain chain;
+  chain.begin_turns(400'000'000);
+  EXPECT_TRUE(chain.given_up_within(WorkNeed::kTrial));
 }
 
 // Others go on with what they launched before, and each of the slices in which the program's own kernels are made now waits for them.
@@ -238,19 +280,19 @@ TEST(WorkNeed, WhereTurnsHelpAfterAWhileTheNeedGoesOn) {
   Chain chain;
   chain.begin_turns(4 * chain.cost);
   const Ns began = chain.now;
-  while (chain.now - began < WorkNeed::kUndecided - WorkNeed::kPeriod / 2) {
+  while (chain.now - began < WorkNeed::kUndecided - WorkNeed::kPeriod / 2)
     ASSERT_NE(chain.run_one(), Verdict::does_not_help);
-  }
   chain.cost = 300'000;
-  EXPECT_EQ(chain.run_until_given_up(10 * kMany), 10 * kMany);
+  EXPECT_FALSE(chain.given_up_within(10 * kMany));
 }
 
 TEST(WorkNeed, AFewLongWaitsInTurnsDoNotEndThem) {
   Chain chain;
   chain.begin_turns(0, 300'000'000);
-  EXPECT_NE(chain.run(3), Verdict::does_not_help);
+  EXPECT_FALSE(chain.given_up_within(3));
   chain.turn_wait = 300'000;
-  EXPECT_EQ(chain.run_until_given_up(kMany), kMany);
+  EXPECT_FALSE(chain.given_up_within(kMany));
+  EXPECT_EQ(chain.run(WorkNeed::kLinks), Verdict::needs_turns);
 }
 
 // A program's requests come after rests in which the need lapses.
@@ -258,8 +300,7 @@ TEST(WorkNeed, WhereTurnsHaveHelpedTheNeedShowsAgainAtOnce) {
   Chain chain;
   chain.begin_turns(300'000);
   chain.run(WorkNeed::kTrial);
-  chain.now += 2 * duration_of(Need::waits);
-  chain.in_turns = false;
+  chain.rest_for(2 * duration_of(Need::waits));
   EXPECT_EQ(chain.run(WorkNeed::kLinksAgain + 1), Verdict::needs_turns);
   // At first the others execute what they have launched meanwhile.
   chain.in_turns = true;
@@ -267,14 +308,26 @@ TEST(WorkNeed, WhereTurnsHaveHelpedTheNeedShowsAgainAtOnce) {
   EXPECT_EQ(chain.run(2 * WorkNeed::kTrial), Verdict::needs_turns);
 }
 
-// How long a program that goes on without turns does so until it tries them again.
-Ns pause_of(Chain& chain) {
-  chain.in_turns = false;
-  chain.turn_wait = 0;
-  const Ns began = chain.now;
-  while (chain.run_one() != Verdict::needs_turns) {
+// Each request is long enough to show a need, and too short for all of a trial.
+TEST(WorkNeed, ShortRequestsAfterRestsDoNotKeepTurnsThatDoNotHelp) {
+  for (const unsigned links : {WorkNeed::kLinks + 1, WorkNeed::kLinks + 4, 4 * WorkNeed::kLinks}) {
+    Chain chain;
+    const Ns began = chain.now;
+    unsigned in_turns = 0;
+    unsigned requests = 0;
+    for (; chain.now - began < 60 * WorkNeed::kMostPause; ++requests) {
+      bool needs = false;
+      for (unsigned i = 0; i < links; ++i) {
+        const Verdict verdict = chain.run_one();
+        needs |= verdict == Verdict::needs_turns;
+        chain.in_turns = verdict == Verdict::needs_turns;
+      }
+      in_turns += needs ? 1 : 0;
+      chain.rest_for(duration_of(Need::waits) + 1'000'000'000);
+    }
+    EXPECT_GT(in_turns, 0U);
+    EXPECT_LT(in_turns, requests / 4) << links;
   }
-  return chain.now - began;
 }
 
 TEST(WorkNeed, TurnsAreTriedAgainAfterPausesThatBecomeLonger) {
@@ -282,34 +335,34 @@ TEST(WorkNeed, TurnsAreTriedAgainAfterPausesThatBecomeLonger) {
   chain.begin_turns(chain.cost, 10'000'000);
   Ns expected = WorkNeed::kFirstPause;
   for (int i = 0; i < 8; ++i) {
-    chain.run_until_given_up(kMany);
-    const Ns pause = pause_of(chain);
-    EXPECT_GE(pause, expected);
-    EXPECT_LE(pause, expected + WorkNeed::kPeriod);
-    expected = std::min(2 * expected, WorkNeed::kLongestPause);
+    ASSERT_TRUE(chain.given_up_within(kMany));
+    const auto pause = chain.pause_until_the_next_trial();
+    ASSERT_TRUE(pause);
+    EXPECT_GE(*pause, expected);
+    EXPECT_LE(*pause, expected + WorkNeed::kPeriod);
+    expected = std::min(2 * expected, WorkNeed::kMostPause);
     chain.in_turns = true;
     chain.turn_wait = 10'000'000;
   }
   // They help once: the next pause is the first one's length.
   chain.cost = 300'000;
   chain.turn_wait = 0;
-  ASSERT_EQ(chain.run_until_given_up(kMany), kMany);
+  ASSERT_FALSE(chain.given_up_within(kMany));
   chain.cost = 2'000'000;
   chain.turn_wait = 10'000'000;
-  ASSERT_LT(chain.run_until_given_up(kMany), kMany);
-  EXPECT_LE(pause_of(chain), WorkNeed::kFirstPause + WorkNeed::kPeriod);
+  ASSERT_TRUE(chain.given_up_within(kMany));
+  EXPECT_LE(chain.pause_until_the_next_trial(), WorkNeed::kFirstPause + WorkNeed::kPeriod);
 }
 
-TEST(WorkNeed, WhatWaitsCostWithoutTurnsIsMeasuredAnew) {
+TEST(WorkNeed, WhatWaitsTakeWithoutTurnsIsMeasuredAnew) {
   Chain chain;
   chain.begin_turns(300'000);
+  chain.run(kMany);
   chain.now += WorkNeed::kValid;
-  chain.run(2);
   EXPECT_EQ(chain.run(kMany), Verdict::unchanged) << "others need the turns now";
   chain.in_turns = false;
   EXPECT_EQ(chain.run(kMany), Verdict::unchanged) << "the waits cost little by now";
-  chain.cost = 2'000'000;
-  EXPECT_GT(pause_of(chain), 0);
+  EXPECT_TRUE(chain.pause_until_the_next_trial());
 }
 
 }  // namespace
