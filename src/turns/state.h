@@ -92,10 +92,9 @@ inline constexpr unsigned kMaxTenants = 64;
 struct Header {
   std::uint32_t magic = 0;
   std::uint32_t version = 0;
-  std::uint32_t lock = 0;  // which of the file's lock bytes is in use
-  std::uint32_t members =
-      0;  // a futex: changes when somebody joins or leaves, begins to need turns or withdraws that
-  std::uint32_t slots = 0;  // entries from here on are free
+  std::uint32_t lock = 0;     // which of the file's lock bytes is in use
+  std::uint32_t members = 0;  // a futex: changes with who is there and who says to need turns
+  std::uint32_t slots = 0;    // entries from here on are free
   std::uint32_t holder = kNobody;
   std::uint32_t guard = kNobody;  // who asks and watches the holder
   std::uint32_t tenants = 0;      // how many totals there are
