@@ -36,11 +36,6 @@ constexpr Ns kWhileFed = 10'000'000;
 constexpr Ns kWhileIdle = 100'000;
 constexpr Ns kLimitsFollowed = 250'000'000;
 
-// How long launches are made without turns before they are measured again in turns, which takes duration_of(Need::unknown); of a
-// longer time between two of them only so much counts.
-constexpr Ns kMeasuredAgain = 30'000'000'000;
-constexpr Ns kRest = 100'000'000;
-
 // A command without an event counts as ended when it has taken so much longer than expected. The first one of a turn takes
 // longer, since the device changes from one process to the other.
 constexpr int kTimesGuessed = 2;
@@ -92,15 +87,13 @@ void DeviceTurn::reset_in_child() noexcept {
   inside_ = 0;
   important_ = 0;
   quartered_ = false;
-  last_end_ = idle_since_ = unused_since_ = unmeasured_ = 0;
+  last_end_ = idle_since_ = unused_since_ = 0;
   stalls_ = 0;
   stalled_at_ = 0;
   gave_up_ = false;
-  work_need_ = {};
-  unknown_need_ = {};
+  needs_.forget();
   has_backlog_ = false;
   backlog_stalls_ = 0;
-  first_wait_ = latest_wait_ = 0;
   problem_.clear();
   outsiders_.reset_in_child();
   log_.reset();
@@ -305,30 +298,20 @@ void DeviceTurn::give_back() {
   log_.gave_away(clock_.now(), "nothing to do");
 }
 
-// What is known of launches gets out of date while they are not measured.
 bool DeviceTurn::is_needed(cl_command_queue queue, turns::Need need, base::Nanoseconds expected) noexcept {
   if (!only_if_needed_ || !turns_.has_company()) return true;
+  using Verdict = turns::WorkNeed::Verdict;
   const Ns at = now();
   const base::MutexLock lock(mutex_);
-  using turns::WorkNeed;
-  const Ns first = first_wait_.exchange(0, std::memory_order_relaxed);
-  const Ns latest = latest_wait_.exchange(0, std::memory_order_relaxed);
-  latest_queue_.store(queue, std::memory_order_relaxed);
-  // Where there were only waits on other queues, the latest one may have been for the launch's event.
-  const WorkNeed::Waits waits{first != 0 ? first : latest, latest};
-  const WorkNeed::Verdict verdict =
-      work_need_.launched({.expected = expected.count(),
-                           .waits = latest != 0 ? std::optional(waits) : std::nullopt,
-                           .in_turns = turns_.contended(),
-                           .turn_waits = log_.waited().count()},
-                          at);
-  if (verdict == WorkNeed::Verdict::does_not_help) turns_.withdraw_need();
-  unmeasured_ += std::min(at - std::exchange(launched_at_, at), kRest);
-  if (turns_.contended()) unmeasured_ = 0;
-  if (need == turns::Need::none && unmeasured_ > kMeasuredAgain) need = turns::Need::unknown;
-  if (need == turns::Need::unknown && !unknown_need_.counts(at)) need = turns::Need::none;
-  bool needed = turns_.need(need) || outsiders_.found();
-  if (verdict == WorkNeed::Verdict::needs_turns) needed |= turns_.need(turns::Need::waits);
+  const LaunchNeeds::Answer needs = needs_.launched({.queue = queue,
+                                                     .need = need,
+                                                     .expected = expected.count(),
+                                                     .in_turns = turns_.contended(),
+                                                     .turn_waits = log_.waited().count()},
+                                                    at);
+  if (needs.waits == Verdict::does_not_help) turns_.withdraw_need();
+  bool needed = turns_.need(needs.launch) || outsiders_.found();
+  if (needs.waits == Verdict::needs_turns) needed |= turns_.need(turns::Need::waits);
   if (!needed) has_backlog_ = true;
   return needed;
 }

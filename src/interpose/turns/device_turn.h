@@ -32,6 +32,7 @@
 #include "base/fork_locks.h"
 #include "base/mutex.h"
 #include "base/opencl.h"
+#include "interpose/turns/launch_needs.h"
 #include "interpose/turns/outsider_watch.h"
 #include "interpose/turns/turn_log.h"
 #include "launch/event.h"
@@ -40,7 +41,6 @@
 #include "limits/live_limits.h"
 #include "observe/summary.h"
 #include "turns/grace.h"
-#include "turns/need.h"
 #include "turns/turns.h"
 
 namespace cleave::interpose {
@@ -118,12 +118,7 @@ class DeviceTurn {
   void settle(cl_command_queue queue) noexcept;
   // The part of settle() that matters while the device is not held.
   void note_wait(cl_command_queue queue) noexcept {
-    if (!only_if_needed_ || !turns_.has_company()) return;
-    const turns::Ns at = now();
-    latest_wait_.store(at, std::memory_order_relaxed);
-    const bool is_for_launch = queue == nullptr || queue == latest_queue_.load(std::memory_order_relaxed);
-    if (is_for_launch && first_wait_.load(std::memory_order_relaxed) == 0)
-      first_wait_.store(at, std::memory_order_relaxed);
+    if (only_if_needed_ && turns_.has_company()) needs_.note_wait(queue, now());
   }
 
   // Around fork().
@@ -223,10 +218,7 @@ class DeviceTurn {
   std::atomic<std::uint64_t> number_{0};  // of turns
   std::atomic<bool> holds_{false};        // changed with the lock, read without it by settle()
   std::atomic<bool> ran_dry_{false};
-  // When the first wait of the program for its latest launch ended, and the latest wait since then; 0: there was none.
-  std::atomic<turns::Ns> first_wait_{0};
-  std::atomic<turns::Ns> latest_wait_{0};
-  std::atomic<cl_command_queue> latest_queue_{nullptr};  // of that launch
+  LaunchNeeds needs_;  // its launched() and forget() with the lock
 
   base::Mutex mutex_;
   base::CondVar changed_;  // `changing_` is over
@@ -248,14 +240,10 @@ class DeviceTurn {
   turns::Ns idle_since_ CLEAVE_GUARDED_BY(mutex_) = 0;    // 0: not idle
   turns::Ns unused_since_ CLEAVE_GUARDED_BY(mutex_) = 0;  // held with nothing on it; 0: there is something
   turns::Grace grace_ CLEAVE_GUARDED_BY(mutex_);
-  turns::WorkNeed work_need_ CLEAVE_GUARDED_BY(mutex_);
   // What was enqueued without turns may be on the device still, before the first command of a turn.
   bool has_backlog_ CLEAVE_GUARDED_BY(mutex_) = false;
   unsigned backlog_stalls_ CLEAVE_GUARDED_BY(mutex_) = 0;
-  turns::UnknownNeed unknown_need_ CLEAVE_GUARDED_BY(mutex_);
-  turns::Ns launched_at_ CLEAVE_GUARDED_BY(mutex_) = 0;
-  turns::Ns unmeasured_ CLEAVE_GUARDED_BY(mutex_) = 0;  // for how long launches have been made without turns
-  std::string problem_ CLEAVE_GUARDED_BY(mutex_);       // why there are no turns
+  std::string problem_ CLEAVE_GUARDED_BY(mutex_);  // why there are no turns
   std::unique_ptr<std::thread> keeper_ CLEAVE_GUARDED_BY(mutex_);
   turns::Ns keeper_looks_at_ CLEAVE_GUARDED_BY(mutex_) = 0;
 };

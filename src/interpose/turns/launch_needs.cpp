@@ -1,0 +1,50 @@
+#include "interpose/turns/launch_needs.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace cleave::interpose {
+namespace {
+
+using turns::Need;
+using turns::Ns;
+using turns::WorkNeed;
+
+// How long launches are made without turns before they are measured again in turns, which takes duration_of(Need::unknown); of a
+// longer time between two of them only so much counts.
+constexpr Ns kMeasuredAgain = 30'000'000'000;
+constexpr Ns kRest = 100'000'000;
+
+}  // namespace
+
+LaunchNeeds::Answer LaunchNeeds::launched(const Launch& launch, Ns now) noexcept {
+  const Ns first = first_wait_.exchange(0, std::memory_order_relaxed);
+  const Ns latest = latest_wait_.exchange(0, std::memory_order_relaxed);
+  latest_queue_.store(launch.queue, std::memory_order_relaxed);
+  // Where there were only waits on other queues, the latest one may have been for the launch's event.
+  const WorkNeed::Waits waits{first != 0 ? first : latest, latest};
+
+  Answer answer;
+  answer.waits = work_.launched({.expected = launch.expected,
+                                 .waits = latest != 0 ? std::optional(waits) : std::nullopt,
+                                 .in_turns = launch.in_turns,
+                                 .turn_waits = launch.turn_waits},
+                                now);
+  // What is known of launches gets out of date while they are not measured.
+  unmeasured_ += std::min(now - std::exchange(launched_at_, now), kRest);
+  if (launch.in_turns) unmeasured_ = 0;
+  answer.launch = launch.need == Need::none && unmeasured_ > kMeasuredAgain ? Need::unknown : launch.need;
+  if (answer.launch == Need::unknown && !unknown_.counts(now)) answer.launch = Need::none;
+  return answer;
+}
+
+void LaunchNeeds::forget() noexcept {
+  first_wait_ = latest_wait_ = 0;
+  latest_queue_ = nullptr;
+  work_ = {};
+  unknown_ = {};
+  launched_at_ = unmeasured_ = 0;
+}
+
+}  // namespace cleave::interpose
