@@ -5,7 +5,7 @@ import subprocess
 import time
 from pathlib import Path
 
-TIMEOUT = 20  # seconds
+TIMEOUT = 120  # seconds: a machine that others use as well may stand still for a minute
 
 
 class Server:
