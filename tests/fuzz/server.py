@@ -5,7 +5,8 @@ import subprocess
 import time
 from pathlib import Path
 
-TIMEOUT = 120  # seconds: a machine that others use as well may stand still for a minute
+START_TIMEOUT = 120  # seconds; a busy machine may stand still for a minute, and a server that has ended is seen at once
+STOP_TIMEOUT = 20
 
 
 class Server:
@@ -23,7 +24,7 @@ class Server:
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
                 self.command, env=self.environment, cwd=self.work_folder, stdout=log, stderr=log)
-        until = time.monotonic() + TIMEOUT
+        until = time.monotonic() + START_TIMEOUT
         while "listening on" not in self.log.read_text():
             if time.monotonic() > until or self.process.poll() is not None:
                 self.process.kill()
@@ -34,7 +35,7 @@ class Server:
     def __exit__(self, *_):
         self.process.terminate()
         try:
-            self.process.wait(TIMEOUT)
+            self.process.wait(STOP_TIMEOUT)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
