@@ -70,9 +70,9 @@ class UnknownNeed {
 
 // Finds out, from a process's launches and waits, whether it needs turns because it waits for short kernels one by one. It does if
 // there is little but a wait between two launches, that often, if each wait costs about as much as a time slice of the driver's, and
-// if turns make it shorter: where others cannot be cut, whoever waits for its turn waits for all of what they have launched, and the
-// driver, which interrupts them, serves it better. So the time from a launch to the end of its wait is measured without turns first
-// and then in turns.
+// if turns make it shorter. They do not where the launches of others cannot be split: a turn begins when these have ended, whereas the
+// driver's time slices interrupt them. So the time from a launch to the end of its wait is measured without turns first and
+// then in turns.
 class WorkNeed {
  public:
   // Waits for so few launches count.
