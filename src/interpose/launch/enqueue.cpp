@@ -122,13 +122,18 @@ constexpr std::uint64_t kCertain = 4;
   const CostKeys keys = cost_keys(p.settings().launch, kernel, *queue, launch.range());
   const learn::SliceAdvice known = p.turns.duration(keys, plan::items(launch.range().global));
   const LaunchTurn in_turn{use, known.duration, known.measured >= kCertain, keys.launch};
-  const bool has_room = use.make_room(base::Nanoseconds(0)) == launch::WaitResult::complete;
-  if (!decision.unsplit_reason && has_room) {
+  const auto unsplit_reason = decision.unsplit_reason || !use.goes_whole(known.duration)
+                                  ? decision.unsplit_reason
+                                  : plan::UnsplitReason::below_quantum;
+  const launch::WaitResult room = unsplit_reason ? use.make_room(Room::for_launch, known.duration)
+                                                 : use.make_room(Room::for_slices, base::Nanoseconds(0));
+  const bool has_room = room == launch::WaitResult::complete;
+  if (!unsplit_reason && has_room) {
     const Split split{kernel, launch.queue(), launch.range(), decision.slices, decision.key};
     if (const auto fed = feed(p, *turn, call, split, in_turn)) return fed;
     return launch_split(p, call, split, &in_turn);
   }
-  const auto why = decision.unsplit_reason.value_or(plan::UnsplitReason::shared);
+  const auto why = unsplit_reason.value_or(plan::UnsplitReason::shared);
   const cl_int error = launch_unsplit_in_turn(p, call, kernel, why, in_turn);
   if (error == CL_SUCCESS) note_accepted_shape(p, call, launch);
   return error;

@@ -111,7 +111,6 @@ cl_int launch_unsplit_in_turn(Interposer& p, const Call& call, const KernelRecor
                               const LaunchTurn& turn) {
   // It may wait for the program, which must not wait for it.
   if (kernel.facts.communicates) return launch_unsplit(p, call, *kernel.counters, why);
-  static_cast<void>(turn.use.make_room(turn.expected));
   TurnCommand command{.queue = call.queue, .expected = turn.expected, .key = turn.key};
   cl_event made = nullptr;
   Call asked = call;
@@ -140,8 +139,9 @@ cl_int launch_split(Interposer& p, const Call& call, const Split& split, const L
   const bool is_fed = turn != nullptr && turn->caller != nullptr;
   const ExclusiveGate exclusive(gate, is_fed ? turn->caller->thread() : pthread_self());
   const auto unsplit = [&](UnsplitReason why) {
-    return turn != nullptr ? launch_unsplit_in_turn(p, call, split.kernel, why, *turn)
-                           : launch_unsplit(p, call, *split.kernel.counters, why);
+    if (turn == nullptr) return launch_unsplit(p, call, *split.kernel.counters, why);
+    static_cast<void>(turn->use.make_room(Room::for_launch, turn->expected));
+    return launch_unsplit_in_turn(p, call, split.kernel, why, *turn);
   };
   if (gate != nullptr && !exclusive.is_exclusive()) return unsplit(UnsplitReason::shared);
   const plan::Cut cut(split.range, split.slices, plan::order_of(split.kernel.facts));

@@ -42,7 +42,7 @@ struct LaunchTurn {
 };
 
 // As one launch that is counted as in flight, so that the device is not given away before it has ended. It is flushed, with what
-// it waits for, since its end may be waited for before the program flushes it.
+// it waits for, since its end may be waited for before the program flushes it. For use after make_room().
 cl_int launch_unsplit_in_turn(Interposer& p, const Call& call, const KernelRecord& kernel,
                               plan::UnsplitReason why, const LaunchTurn& turn);
 

@@ -32,6 +32,10 @@ constexpr Ns kStallsForgotten = 60'000'000'000;
 
 // How long before its expected end a command is first looked at: as a rule, and where nothing else is on the device.
 constexpr Ns kEarly = 0;
+// So much before that, at most, where short launches follow each other: sleeps end about so late.
+constexpr Ns kEarlyLaunch = 100'000;
+// By which part of it an estimate becomes less that has turned out to be too long.
+constexpr int kLess = 8;
 constexpr Ns kEarlyAlone = 100'000;
 
 Ns or_unknown(Ns expected) { return expected > 0 ? expected : kUnknown; }
@@ -73,10 +77,10 @@ void DeviceTurn::forget_all() {
   unmarked_ = {};
 }
 
-launch::WaitResult DeviceTurn::make_room(base::Nanoseconds expected, const std::atomic<int>* abort) noexcept
-    try {
+launch::WaitResult DeviceTurn::make_room(Room room, base::Nanoseconds expected,
+                                         const std::atomic<int>* abort) noexcept try {
   base::MutexLock lock(mutex_);
-  const launch::WaitResult result = wait_for_room(lock, expected.count(), abort);
+  const launch::WaitResult result = wait_for_room(lock, room, expected.count(), abort);
   if (holds_) note_use();  // the driver is called now, and may execute the command in the call
   release_events();
   return result;
@@ -84,7 +88,7 @@ launch::WaitResult DeviceTurn::make_room(base::Nanoseconds expected, const std::
   return launch::WaitResult::aborted;
 }
 
-launch::WaitResult DeviceTurn::wait_for_room(base::MutexLock& lock, Ns expected,
+launch::WaitResult DeviceTurn::wait_for_room(base::MutexLock& lock, Room room, Ns expected,
                                              const std::atomic<int>* abort) {
   using launch::WaitResult;
   const auto is_aborted = [abort] { return abort != nullptr && abort->load(std::memory_order_relaxed) != 0; };
@@ -93,9 +97,10 @@ launch::WaitResult DeviceTurn::wait_for_room(base::MutexLock& lock, Ns expected,
     while (changing_ && !is_aborted()) changed_.wait_for(lock, base::Nanoseconds(kMillisecond));
     if (changing_ || !holds_) return WaitResult::aborted;
     const Pace pace = this->pace();
-    if (flight_.size() < pace.in_flight || work_in_flight() + or_unknown(expected) <= pace.window.count())
-      break;
-    const WaitResult how = wait_for_oldest(kEarly, abort);
+    const Ns window = (room == Room::for_launch ? pace.launches : pace.window).count();
+    if (flight_.size() < pace.in_flight || work_in_flight() + or_unknown(expected) <= window) break;
+    const Ns early = room == Room::for_launch ? std::min(kEarlyLaunch, flight_.front().expected / 4) : kEarly;
+    const WaitResult how = wait_for_oldest(early, abort);
     if (how != WaitResult::complete) return how;
   }
   if (is_aborted()) return WaitResult::aborted;
@@ -126,20 +131,32 @@ void DeviceTurn::enqueued(const TurnCommand& command) noexcept try {
   if (!holds_) return;
   note_use();
   const Ns at = now();
+  const Ns since = command.since.count();
   const bool same_queue = unmarked_.count != 0 && unmarked_.queue == command.queue;
   if (retained) {
-    const Ns before = same_queue ? std::exchange(unmarked_, {}).expected : 0;
-    // A guess from both together is better than nothing.
-    const bool is_measured = before == 0 || command.expected.count() <= 0;
-    flight_.push_back({std::move(event), command.queue, at, command.expected.count() + before,
-                       is_measured ? command.key : 0, command.since.count(), before});
+    const Unmarked before = same_queue ? std::exchange(unmarked_, {}) : Unmarked{};
+    // Where nothing is known of the command, a guess is better than nothing.
+    const bool is_known = command.expected.count() > 0;
+    const bool are_alike = before.count == 0 || (before.key == command.key && since == 0);
+    flight_.push_back(InFlight{.event = std::move(event),
+                               .queue = command.queue,
+                               .enqueued = at,
+                               .expected = command.expected.count() + before.expected,
+                               .key = command.key,
+                               .since = since,
+                               .count = !is_known   ? 1
+                                        : are_alike ? before.count + 1
+                                                    : 0,
+                               .before = is_known ? 0 : before.expected});
     return;
   }
-  const Ns since = command.since.count();
-  const bool alone = unmarked_.count == 0 && (since != 0 || flight_.empty());
-  if (unmarked_.count == 0) unmarked_.since = since != 0 ? since : at;
-  unmarked_.queue = unmarked_.count == 0 || same_queue ? command.queue : nullptr;
-  unmarked_.key = alone ? command.key : 0;
+  if (unmarked_.count == 0) {
+    unmarked_.since = since != 0 ? since : at;
+    unmarked_.is_alone = since != 0 || flight_.empty();
+  }
+  const bool is_first = unmarked_.count == 0;
+  unmarked_.queue = is_first || same_queue ? command.queue : nullptr;
+  unmarked_.key = is_first || (unmarked_.key == command.key && since == 0) ? command.key : 0;
   unmarked_.expected += or_unknown(command.expected.count());
   ++unmarked_.count;
 } catch (...) {  // out of memory: not counted
@@ -152,15 +169,17 @@ bool DeviceTurn::has_ended(cl_event event) const noexcept {
          status <= CL_COMPLETE;
 }
 
-launch::WaitResult DeviceTurn::await(cl_event event, Ns expected_end, Ns early, const std::atomic<int>* abort,
-                                     bool alone) const {
+DeviceTurn::Awaited DeviceTurn::await(cl_event event, Ns expected_end, Ns early,
+                                      const std::atomic<int>* abort, bool alone) const {
+  using launch::WaitResult;
   const Ns start = now();
   const Ns until = start + kPatience + allowance(expected_end - start, kTimesExpected);
   const base::ScopedPreciseSleep undisturbed;
-  for (Ns at = start;; at = now()) {
-    if (has_ended(event)) return launch::WaitResult::complete;
-    if (abort != nullptr && abort->load(std::memory_order_relaxed) != 0) return launch::WaitResult::aborted;
-    if (at > until) return launch::WaitResult::stalled;
+  Ns running_at = 0;
+  for (Ns at = start;; running_at = std::exchange(at, now())) {
+    if (has_ended(event)) return {WaitResult::complete, running_at};
+    if (abort != nullptr && abort->load(std::memory_order_relaxed) != 0) return {WaitResult::aborted};
+    if (at > until) return {WaitResult::stalled};
     if (alone && at > expected_end - early && at < expected_end + early) {  // each moment is lost
       clock_.spin();
       continue;
@@ -174,6 +193,9 @@ launch::WaitResult DeviceTurn::wait_for_oldest(Ns early, const std::atomic<int>*
   const InFlight& oldest = flight_.front();
   const cl_event handle = oldest.event.get();
   const Ns expected_end = std::max(oldest.enqueued, last_end_) + oldest.expected;
+  // Where it has ended when it is first looked at, and so perhaps takes less than expected.
+  const Ns likely_end = expected_end - oldest.expected / kLess;
+  const bool is_known = oldest.expected > 0;
   if (next_.clRetainEvent(handle) != CL_SUCCESS) return forget_oldest(), launch::WaitResult::aborted;
   launch::Event event(next_, handle);
   const cl_event newest = flight_.back().event.get();
@@ -181,13 +203,22 @@ launch::WaitResult DeviceTurn::wait_for_oldest(Ns early, const std::atomic<int>*
   launch::Event last(next_, others ? newest : nullptr);
   mutex_.unlock();
   const bool alone = leaves_room();
-  const launch::WaitResult how = await(handle, expected_end, alone ? kEarlyAlone : early, abort, alone);
-  if (others && has_ended(newest)) ran_dry_ = true;
+  const Awaited awaited = await(handle, expected_end, alone ? kEarlyAlone : early, abort, alone);
+  const launch::WaitResult how = awaited.how;
+  const bool is_dry = others && has_ended(newest);
+  if (is_dry) ran_dry_ = true;
   mutex_.lock();
   release_later(std::move(last));
   const bool is_there = !flight_.empty() && flight_.front().event.get() == handle;
   release_later(std::move(event));
-  if (how == launch::WaitResult::complete && is_there) oldest_ended();
+  if (how == launch::WaitResult::complete && is_there) {
+    const Ns at = now();
+    if (is_dry && is_known && flight_.back().event.get() == newest) {
+      all_had_ended();
+    } else {
+      oldest_ended(is_known ? std::min(std::max(likely_end, awaited.running_at), at) : at);
+    }
+  }
   if (how == launch::WaitResult::stalled) {
     forget_all();
     log_.count_stall();
@@ -200,18 +231,28 @@ launch::WaitResult DeviceTurn::wait_for_oldest(Ns early, const std::atomic<int>*
   return how;
 }
 
-void DeviceTurn::oldest_ended() {
+// `end`: when, as far as that is known. If it were when that was seen, each would make the next one seem to begin later.
+void DeviceTurn::oldest_ended(Ns end) {
   const InFlight& oldest = flight_.front();
-  const Ns at = now();
   backlog_stalls_ = 0;
-  const Ns took = at - (oldest.since != 0 ? oldest.since : std::max(oldest.enqueued, last_end_));
-  if (!std::exchange(has_backlog_, false)) observe(oldest.key, took - oldest.before);
-  last_end_ = at;
+  const Ns began = oldest.since != 0 ? oldest.since : std::max(oldest.enqueued, last_end_);
+  if (!std::exchange(has_backlog_, false)) observe(oldest.key, oldest.count, end - began - oldest.before);
+  last_end_ = end;
   forget_oldest();
 }
 
-void DeviceTurn::observe(learn::Key key, Ns took) const noexcept try {
-  if (key != 0 && took > 0) durations_.observe(key, 1, base::Nanoseconds(took));
+// Everything in flight has ended, nobody knows when, since its end was looked for too late: it takes less than expected.
+void DeviceTurn::all_had_ended() {
+  const InFlight& oldest = flight_.front();
+  backlog_stalls_ = 0;
+  if (!std::exchange(has_backlog_, false) && oldest.since == 0 && oldest.before == 0)
+    observe(oldest.key, oldest.count, oldest.expected - oldest.expected / kLess);
+  last_end_ = now();
+  while (!flight_.empty()) forget_oldest();
+}
+
+void DeviceTurn::observe(learn::Key key, unsigned count, Ns took) const noexcept try {
+  if (key != 0 && count != 0 && took > 0) durations_.observe(key, 1, base::Nanoseconds(took / count));
 } catch (...) {  // out of memory: not learnt
 }
 
@@ -219,8 +260,8 @@ void DeviceTurn::observe(learn::Key key, Ns took) const noexcept try {
 void DeviceTurn::unmarked_ended(bool seen) {
   const Unmarked ended = std::exchange(unmarked_, {});
   last_end_ = now();
-  const bool alone = !seen || !std::exchange(has_backlog_, false);
-  if (seen && alone && ended.count == 1) observe(ended.key, last_end_ - ended.since);
+  const bool is_undisturbed = !seen || !std::exchange(has_backlog_, false);
+  if (seen && is_undisturbed && ended.is_alone) observe(ended.key, ended.count, last_end_ - ended.since);
 }
 
 // Removes what has ended from the front.
@@ -235,7 +276,7 @@ void DeviceTurn::collect() {
     const bool is_there = !flight_.empty() && flight_.front().event.get() == handle;
     release_later(std::move(event));
     if (!ended || !is_there) return;
-    oldest_ended();
+    oldest_ended(now());
   }
 }
 

@@ -13,12 +13,16 @@ using turns::Ns;
 
 // Two in flight: others wait for these when they begin to ask, and with less the device would be idle between two. Longer ones
 // cost less processor time, and the device less.
-constexpr Pace kAmongJobs{16 * kTurnSlice, 2, 4 * kTurnSlice};
-constexpr Pace kBesideBrief{2 * kTurnSlice, 2, 4 * kTurnSlice};
-constexpr Pace kBesideHigher{kTurnSlice, 2, 2 * kTurnSlice};
+constexpr Pace kAmongJobs{16 * kTurnSlice, 2, 4 * kTurnSlice, 16 * kTurnSlice};
+constexpr Pace kBesideBrief{2 * kTurnSlice, 2, 4 * kTurnSlice, 4 * kTurnSlice};
+constexpr Pace kBesideHigher{kTurnSlice, 2, 2 * kTurnSlice, 2 * kTurnSlice};
 // NVIDIA's driver lets a process that has something queued go on for 2 ms before it looks at others, but not one on which nothing
 // else is queued.
-constexpr Pace kBesideOutsiders{10 * kTurnSlice, 1, base::Nanoseconds(0)};
+constexpr Pace kBesideOutsiders{10 * kTurnSlice, 1, base::Nanoseconds(0), base::Nanoseconds(0)};
+
+// What is shorter is cut into too few slices for them to tell what it takes: of those, one in so many is measured as a whole.
+constexpr base::Nanoseconds kMeasuredBySlices = 7 * kTurnSlice;
+constexpr unsigned kMeasuredWhole = 16;
 
 // How long it takes at most until the next process is awake and has enqueued something. So much before its last command ends,
 // the device is given away.
@@ -200,6 +204,13 @@ Pace DeviceTurn::pace() const noexcept {
       break;
   }
   return kAmongJobs;
+}
+
+bool DeviceTurn::goes_whole(base::Nanoseconds expected) noexcept {
+  if (expected.count() <= 0 || leaves_room()) return false;
+  if (expected <= pace().command) return true;
+  return expected < kMeasuredBySlices &&
+         unmeasured_.fetch_add(1, std::memory_order_relaxed) % kMeasuredWhole == kMeasuredWhole - 1;
 }
 
 // A launch of whole weight counts from when it begins to wait, for the others' sake that wait with it.

@@ -5,7 +5,7 @@
 //
 //   TurnUse use(turn);                      // waits until the process holds the device
 //   if (!use.holds()) { launch as without turns }
-//   use.make_room(expected);                // waits while enough is in flight; gives the device away if others should have it
+//   use.make_room(room, expected);          // waits while enough is in flight; gives the device away if others should have it
 //   enqueue;
 //   use.enqueued({...});                    // what is on the device now
 //
@@ -48,13 +48,17 @@ namespace cleave::interpose {
 // While other processes share the device, launches are cut into slices of about so long at least.
 inline constexpr base::Nanoseconds kTurnSlice{62'500};
 
-// How a launch is held back. A command is as many slices as take about `command`, and `in_flight` of them are on the device,
-// or as many as take `window` together.
+// How launches are held back. A command is as many slices as take about `command`, and `in_flight` of them are on the device,
+// or as many as take `window` together. Of whole launches, those that take `launches` together: the end of each is noticed some
+// hundredths or tenths of a millisecond late, and the device must have something to do until then.
 struct Pace {
   base::Nanoseconds command;
   std::size_t in_flight;
   base::Nanoseconds window;
+  base::Nanoseconds launches;
 };
+
+enum class Room : std::uint8_t { for_slices, for_launch };
 
 // By how much the process's weight counts while it launches: by a quarter for queues of low priority (cl_khr_priority_hints).
 // Those of high priority have no more than the others: what a process may have is not its own to say.
@@ -144,7 +148,8 @@ class DeviceTurn {
     turns::Ns expected = 0;
     learn::Key key = 0;
     turns::Ns since = 0;   // what the key stands for; 0: when the command before it had ended
-    turns::Ns before = 0;  // of `expected`: what was enqueued on its queue before it, without an event
+    unsigned count = 1;    // of commands with this key that end with it; 0: not all have it
+    turns::Ns before = 0;  // of `expected`: of commands that do not count
   };
   // Commands without an event since the last one that had one.
   struct Unmarked {
@@ -152,7 +157,8 @@ class DeviceTurn {
     unsigned count = 0;
     turns::Ns since = 0;
     turns::Ns expected = 0;
-    learn::Key key = 0;  // of the only one
+    learn::Key key = 0;     // of all of them; 0: they differ
+    bool is_alone = false;  // nothing else was on the device when the first of them was enqueued
   };
 
   // For TurnUse.
@@ -160,15 +166,16 @@ class DeviceTurn {
   [[nodiscard]] bool leaves_room() const noexcept { return outsiders_.found() && !turns_.contended(); }
   bool begin(LaunchWeight weight) noexcept;
   void finish(LaunchWeight weight) noexcept;
-  launch::WaitResult make_room(base::Nanoseconds expected, const std::atomic<int>* abort) noexcept;
+  [[nodiscard]] bool goes_whole(base::Nanoseconds expected) noexcept;
+  launch::WaitResult make_room(Room room, base::Nanoseconds expected, const std::atomic<int>* abort) noexcept;
   [[nodiscard]] bool wants_event(const TurnCommand& next) noexcept;
   void enqueued(const TurnCommand& command) noexcept;
 
   void apply_limits() CLEAVE_REQUIRES(mutex_);
   // These may release the mutex meanwhile.
   bool acquire(base::MutexLock& lock) CLEAVE_REQUIRES(mutex_);
-  launch::WaitResult wait_for_room(base::MutexLock& lock, turns::Ns expected, const std::atomic<int>* abort)
-      CLEAVE_REQUIRES(mutex_);
+  launch::WaitResult wait_for_room(base::MutexLock& lock, Room room, turns::Ns expected,
+                                   const std::atomic<int>* abort) CLEAVE_REQUIRES(mutex_);
   bool pass_on(const std::atomic<int>* abort) CLEAVE_REQUIRES(mutex_);
   launch::WaitResult wait_for_oldest(turns::Ns early, const std::atomic<int>* abort) CLEAVE_REQUIRES(mutex_);
   void collect() CLEAVE_REQUIRES(mutex_);
@@ -184,8 +191,9 @@ class DeviceTurn {
   void forget_all() CLEAVE_REQUIRES(mutex_);
   void release_later(launch::Event event) noexcept CLEAVE_REQUIRES(mutex_);
   void release_events() CLEAVE_REQUIRES(mutex_);
-  void observe(learn::Key key, turns::Ns took) const noexcept;
-  void oldest_ended() CLEAVE_REQUIRES(mutex_);
+  void observe(learn::Key key, unsigned count, turns::Ns took) const noexcept;
+  void oldest_ended(turns::Ns end) CLEAVE_REQUIRES(mutex_);
+  void all_had_ended() CLEAVE_REQUIRES(mutex_);
   void unmarked_ended(bool seen) CLEAVE_REQUIRES(mutex_);
   void note_idle() CLEAVE_REQUIRES(mutex_);
   void note_use() CLEAVE_REQUIRES(mutex_);
@@ -194,8 +202,12 @@ class DeviceTurn {
   [[nodiscard]] turns::Ns now() const;
   void sleep_for(turns::Ns time) const;
   [[nodiscard]] bool has_ended(cl_event event) const noexcept;
-  [[nodiscard]] launch::WaitResult await(cl_event event, turns::Ns expected_end, turns::Ns early,
-                                         const std::atomic<int>* abort, bool alone) const;
+  struct Awaited {
+    launch::WaitResult how;
+    turns::Ns running_at = 0;  // when it was last seen not to have ended; 0: never
+  };
+  [[nodiscard]] Awaited await(cl_event event, turns::Ns expected_end, turns::Ns early,
+                              const std::atomic<int>* abort, bool alone) const;
 
   void start_keeper() CLEAVE_REQUIRES(mutex_);
   void keep() noexcept;
@@ -218,7 +230,8 @@ class DeviceTurn {
   std::atomic<std::uint64_t> number_{0};  // of turns
   std::atomic<bool> holds_{false};        // changed with the lock, read without it by settle()
   std::atomic<bool> ran_dry_{false};
-  LaunchNeeds needs_;  // its launched() and forget() with the lock
+  std::atomic<unsigned> unmeasured_{0};  // launches that were cut into too few slices to be measured by these
+  LaunchNeeds needs_;                    // its launched() and forget() with the lock
 
   base::Mutex mutex_;
   base::CondVar changed_;  // `changing_` is over
@@ -235,7 +248,7 @@ class DeviceTurn {
   turns::Ns inside_since_ CLEAVE_GUARDED_BY(mutex_) = 0;
   std::deque<InFlight> flight_ CLEAVE_GUARDED_BY(mutex_);
   Unmarked unmarked_ CLEAVE_GUARDED_BY(mutex_);
-  turns::Ns last_end_ CLEAVE_GUARDED_BY(mutex_) = 0;      // when a command was last seen to have ended
+  turns::Ns last_end_ CLEAVE_GUARDED_BY(mutex_) = 0;      // when the command before the oldest one has ended
   turns::Ns asked_at_ CLEAVE_GUARDED_BY(mutex_) = 0;      // whether others should have the device
   turns::Ns idle_since_ CLEAVE_GUARDED_BY(mutex_) = 0;    // 0: not idle
   turns::Ns unused_since_ CLEAVE_GUARDED_BY(mutex_) = 0;  // held with nothing on it; 0: there is something
@@ -261,13 +274,17 @@ class TurnUse {
 
   [[nodiscard]] bool holds() const { return holds_; }
 
-  // Waits until a command that takes `expected` may be enqueued: at most one other is in flight, or together they are
+  // Waits until a command that takes `expected` (0: unknown) may be enqueued: at most one other is in flight, or together they are
   // short. If others should have the device it is given away, and comes back. Not `complete` if a command did not end in
   // time (`stalled`), or because `abort` (may be null) is not 0: then the launch should be enqueued at once.
-  launch::WaitResult make_room(base::Nanoseconds expected, const std::atomic<int>* abort = nullptr) {
-    return turn_.make_room(expected, abort);
+  launch::WaitResult make_room(Room room, base::Nanoseconds expected,
+                               const std::atomic<int>* abort = nullptr) {
+    return turn_.make_room(room, expected, abort);
   }
   [[nodiscard]] Pace pace() const { return turn_.pace(); }
+  // Whether a launch that can be cut should be made whole nevertheless: as a single command, or to measure what it takes.
+  // `expected`: that, 0 if it is unknown.
+  [[nodiscard]] bool goes_whole(base::Nanoseconds expected) { return turn_.goes_whole(expected); }
   // A command took much longer than expected.
   void note_disturbed() { turn_.outsiders_.note_disturbed(); }
   // Whether the device has been idle although there was more to enqueue, since it was asked last: commands are shorter than

@@ -24,16 +24,18 @@ std::size_t TurnPacer::slices_at_once() noexcept {
 }
 
 // An end is first looked for when it is expected, so that a command never seems to be shorter than that. But then the device
-// is idle at times.
+// is idle at times, and the command counts as shorter.
 void TurnPacer::learn(base::Nanoseconds took, std::size_t slices) {
-  time_ += took;
+  const auto count = static_cast<base::Nanoseconds::rep>(slices);
   timed_ += slices;
-  const auto each = took / static_cast<base::Nanoseconds::rep>(slices);
-  if (slice_.count() != 0) {
-    slice_ += use_.ran_dry() ? -slice_ / kGain : (each - slice_) / kGain;
-  } else if (timed_ >= kLearnt) {
-    slice_ = time_ / static_cast<base::Nanoseconds::rep>(timed_);
+  if (slice_.count() == 0) {
+    time_ += took;
+    if (timed_ >= kLearnt) slice_ = time_ / static_cast<base::Nanoseconds::rep>(timed_);
+    return;
   }
+  const bool is_too_long = use_.ran_dry();
+  slice_ += is_too_long ? -slice_ / kGain : (took / count - slice_) / kGain;
+  time_ += is_too_long ? slice_ * count : took;
 }
 
 // Of a command that was alone on the device, and has ended. What came in between is not its own; but it may have taken longer by
@@ -50,7 +52,7 @@ launch::WaitResult TurnPacer::wait(cl_event command, std::size_t slices) noexcep
   const std::uint64_t turn = use_.turn();
   const base::Nanoseconds waited = use_.waited();
   const base::Nanoseconds start = clock_.now();
-  const launch::WaitResult how = use_.make_room(slice_, abort_);
+  const launch::WaitResult how = use_.make_room(Room::for_slices, slice_, abort_);
   // What another thread of the process has begun to wait for before counts from here.
   others_ += std::min(use_.waited() - waited, clock_.now() - start);
   if (how != launch::WaitResult::complete) return how;

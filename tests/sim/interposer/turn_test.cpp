@@ -92,6 +92,43 @@ TEST_F(TurnTest, BesideOutsidersWholeLaunchesGetNoEvent) {
   EXPECT_EQ(turn_figures().launches, 100U);
 }
 
+// As on real systems, so that the end of each launch is noticed late.
+sim::Options late_sleeps() {
+  sim::Options options;
+  options.sleep_lateness = 70us;
+  return options;
+}
+
+class LateSleepsTest : public TurnTest {
+ protected:
+  LateSleepsTest() : TurnTest(base::TurnMode::on, late_sleeps()) {}
+
+  // The share of the time in which the device had nothing to do, while so many launches were made one after the other.
+  double idle_share(cl_kernel of, int launches) {
+    driver.forget();
+    for (int i = 0; i < launches; ++i) EXPECT_EQ(launch(of), CL_SUCCESS);
+    EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
+    const auto made = driver.launches();
+    base::Nanoseconds idle{0};
+    for (std::size_t i = 1; i < made.size(); ++i) idle += made[i].started - made[i - 1].ended;
+    return static_cast<double>(idle.count()) /
+           static_cast<double>((made.back().ended - made.front().started).count());
+  }
+};
+
+TEST_F(LateSleepsTest, StreamOfShortLaunchesKeepsTheDeviceBusy) {
+  share();
+  const cl_kernel whole = make_kernel(kUsesGroupId, "reads_group_id");
+  // What is known of the kernel is too much at first each time, and then too little.
+  for (const auto took : {150us, 75us, 20us, 300us}) {
+    driver.cost("reads_group_id", [took](const sim::Launch& launch) {
+      return base::Nanoseconds(took) * static_cast<int>(launch.global[0]) / static_cast<int>(kItems);
+    });
+    idle_share(whole, 300);
+    EXPECT_LT(idle_share(whole, 1000), 0.05) << took.count() << " µs";
+  }
+}
+
 TEST_F(TurnTest, LaunchWaitsForTheDevice) {
   share();
   ASSERT_TRUE(other.begin());

@@ -71,7 +71,7 @@ DriverState::~DriverState() {
 void DriverState::sleep_for(Nanoseconds duration) {
   {
     Lock lock(mutex);
-    advance(lock, std::max(duration, Nanoseconds::zero()));
+    advance(lock, std::max(duration, Nanoseconds::zero()) + options.sleep_lateness);
     changed();
   }
   std::this_thread::yield();
