@@ -9,6 +9,7 @@
     cleave bench turns         processes that share a device, natively and taking turns
     cleave bench share         real programs beside each other on one device, natively and under Cleave
     cleave bench limits        caps, memory limits and what is accounted for
+    cleave bench metrics       GPU-Virt-Bench's metrics: calls, limits, neighbours and errors
     cleave bench gpu           pipelined launches, waits and policies on one GPU
     cleave bench all           all of these but share; gpu only where there is a GPU
     cleave bench compare A B   two kept results, row by row
@@ -30,6 +31,7 @@ import compare
 import gpu
 import isolation
 import limits
+import metrics
 import micro
 import neighbours
 import plots
@@ -42,7 +44,7 @@ import tune
 import turns
 
 SUITES = {"micro": micro, "split": split, "neighbours": neighbours, "remote": remote, "admission": admission, "clients": clients, "turns": turns,
-          "limits": limits, "gpu": gpu, "share": share}
+          "limits": limits, "metrics": metrics, "gpu": gpu, "share": share}
 OF_CLEAVE_ALONE = tuple(name for name in SUITES if name != "share")  # it needs programs that are not part of Cleave
 
 
@@ -109,6 +111,12 @@ def add_limits(commands):
     add_only(suite, limits.PARTS)
 
 
+def add_metrics(commands):
+    suite = add_suite(commands, "metrics", "GPU-Virt-Bench's metrics: calls, limits, neighbours and errors")
+    suite.add_argument("--rounds", type=int, metavar="N", help="how often each figure is measured (3; --quick: 1)")
+    add_only(suite, metrics.PARTS)
+
+
 def add_share(commands):
     suite = add_suite(commands, "share", "real programs beside each other, natively and under Cleave")
     suite.add_argument("--programs", type=pathlib.Path, default=pathlib.Path("programs"), metavar="FOLDER",
@@ -162,6 +170,7 @@ def arguments():
     add_clients(commands)
     add_turns(commands)
     add_limits(commands)
+    add_metrics(commands)
     add_share(commands)
     suite = add_suite(commands, "gpu", "pipelined launches, waits, policies on one GPU", "NVIDIA")
     add_only(suite, [name for name, _ in gpu.PARTS])

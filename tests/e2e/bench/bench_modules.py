@@ -12,6 +12,7 @@ sys.path.insert(0, str(OPTIONS.suite))
 import clients
 import compare
 import isolation
+import metrics
 import narrow_relay
 import neighbours
 import offload
