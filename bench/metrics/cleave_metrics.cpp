@@ -10,6 +10,7 @@
 // With --platform SUBSTRING: of the platform's name; else the first GPU, or the first device. --quick: few repetitions.
 //
 // Prints a line of JSON for each metric. The exit status is 1 if a kernel's result is wrong.
+#include <bit>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -100,7 +101,7 @@ int holds(const Options& options, cl_ulong word) {
 
 int reads(const Options& options, std::uintptr_t address, cl_ulong word) {
   Device device(options);
-  say(can_read(device, reinterpret_cast<void*>(address), word) ? "read" : "not read");
+  say(can_read(device, std::bit_cast<void*>(address), word) ? "read" : "not read");
   return 0;
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kLocal = 256;
 constexpr std::size_t kGroupsOfUnit = 4;  // at most
-constexpr std::size_t kMostItems = 512 * 512;
+constexpr std::size_t kMostItems = std::size_t{512} * 512;
 constexpr cl_uint kChecked = 100;  // steps
 
 constexpr const char* kSource = R"(

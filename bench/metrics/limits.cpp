@@ -87,9 +87,10 @@ Values fairness_of_queues(Device& device) {
     Values times;
     for (const Device::Steady& one : all) {
       times.push_back(kit::duration_of<std::milli>([&] {
-        for (int k = 0; k < 25; ++k)
+        for (int k = 0; k < 25; ++k) {
           cl.check("clEnqueueNDRangeKernel",
                    cl.launch(one.queue, one.kernel, {groups * 256, std::size_t{256}}));
+        }
         cl.check("clFinish", cl.clFinish(one.queue));
       }));
     }

@@ -93,6 +93,7 @@ Values contended_allocation(Device& device) {
   std::vector<Values> found(kThreads);
   {
     std::vector<std::jthread> threads;
+    threads.reserve(kThreads);
     for (Values& own : found) {
       threads.emplace_back([&device, &own, repeats] {
         for (int i = 0; i < repeats; ++i) {
@@ -119,8 +120,8 @@ Values tracking(Device& device) {
     return values;
   };
   const double alone = mean(measure());
-  std::vector<kit::Buffer> others;
-  for (int i = 0; i < 100; ++i) others.push_back(device.create(kMiB));
+  std::vector<kit::Buffer> others(100);
+  for (kit::Buffer& other : others) other = device.create(kMiB);
   Values values = measure();
   for (double& value : values) value = std::max(0.0, value - alone);
   return values;
