@@ -6,10 +6,8 @@ time that the registry shows that of event profiling, and for whom was waited?
 """
 
 import json
-import os
 import pathlib
 import subprocess
-import tempfile
 
 import programs
 import remote
@@ -164,11 +162,4 @@ PARTS = {"caps": measure_caps, "borrowing": measure_borrowing, "noise": measure_
 
 
 def measure(given):
-    with tempfile.TemporaryDirectory(prefix="cleave-bench-") as folder:
-        for name in ("registry", "cache"):
-            os.mkdir(os.path.join(folder, name))
-        bench = Bench(given, folder)
-        for name, part in PARTS.items():
-            if not given.only or name in given.only:
-                part(bench)
-    return bench.results
+    return turns.measure_parts(Bench, PARTS, given)

@@ -5,11 +5,9 @@ and with a cap of half of the device and a memory limit. Beside them stand the v
 """
 
 import json
-import os
 import secrets
 import statistics
 import subprocess
-import tempfile
 import threading
 import time
 from dataclasses import dataclass
@@ -17,7 +15,7 @@ from dataclasses import dataclass
 import programs
 from clients import percentile
 from results import Results, Row, Unmeasured, machine, median, spread
-from turns import work_within
+from turns import measure_parts, work_within
 
 NATIVE, DEFAULT, LIMITED, PRIORITY = "natively", "by default", "with limits", "with priority"
 CAP = 50  # per cent
@@ -111,7 +109,8 @@ class Bench:
         at = "; ".join(f"{who} {value:g}" for who, value in zip(("native", "HAMi-core", "BUD-FCSP"), metric.published))
         for way, values in found.items():
             self.results.add(Row(name, f"{name} {metric.words}: {way}", median(values), metric.unit,
-                                 baseline=None if way == NATIVE or not metric.unit else native, spread=spread(values) if self.rounds > 1 else None,
+                                 baseline=None if way == NATIVE or not metric.unit else native,
+                                 spread=spread(values) if self.rounds > 1 else None,
                                  note=f"{PUBLISHED}: {at}" if at and way == LIMITED else ""))
 
 
@@ -246,11 +245,4 @@ PARTS = {"overhead": lambda bench: measure_alone(bench, "OH-"), "limits": lambda
 
 
 def measure(given):
-    with tempfile.TemporaryDirectory(prefix="cleave-bench-") as folder:
-        for name in ("registry", "cache"):
-            os.mkdir(os.path.join(folder, name))
-        bench = Bench(given, folder)
-        for name, part in PARTS.items():
-            if not given.only or name in given.only:
-                part(bench)
-    return bench.results
+    return measure_parts(Bench, PARTS, given)

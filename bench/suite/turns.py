@@ -383,12 +383,17 @@ PARTS = {"clients": measure_clients, "throughput": measure_throughput, "weights"
          "remote": measure_remote}
 
 
-def measure(given):
+def measure_parts(make, parts, given):
+    """What these parts of a suite find; `make` gets a folder that lives as long, with one for a registry and one for a cache."""
     with tempfile.TemporaryDirectory(prefix="cleave-bench-") as folder:
         for name in ("registry", "cache"):
             os.mkdir(os.path.join(folder, name))
-        bench = Bench(given, folder)
-        for name, part in PARTS.items():
+        bench = make(given, folder)
+        for name, part in parts.items():
             if not given.only or name in given.only:
                 part(bench)
     return bench.results
+
+
+def measure(given):
+    return measure_parts(Bench, PARTS, given)

@@ -13,8 +13,11 @@ using turns::Ns;
 
 // Of a command of which nothing is known.
 constexpr Ns kUnknown = 125'000;
-// Whole commands of so much device time need no event if the program wants none.
+// Whole commands of so much device time need no event if the program wants none, and no more than so many.
 constexpr Ns kMostUnmarked = 250'000;
+constexpr unsigned kMostUnmarkedCommands = 64;
+// So many commands with events are in flight at most, however short they are expected to be: they may not be.
+constexpr std::size_t kMostInFlight = 32;
 
 // How often others are asked after.
 constexpr Ns kAskAgain = 50'000;
@@ -98,7 +101,8 @@ launch::WaitResult DeviceTurn::wait_for_room(base::MutexLock& lock, Room room, N
     if (changing_ || !holds_) return WaitResult::aborted;
     const Pace pace = this->pace();
     const Ns window = (room == Room::for_launch ? pace.launches : pace.window).count();
-    if (flight_.size() < pace.in_flight || work_in_flight() + or_unknown(expected) <= window) break;
+    const bool is_short = flight_.size() < kMostInFlight && work_in_flight() + or_unknown(expected) <= window;
+    if (flight_.size() < pace.in_flight || is_short) break;
     const Ns early = room == Room::for_launch ? std::min(kEarlyLaunch, flight_.front().expected / 4) : kEarly;
     const WaitResult how = wait_for_oldest(early, abort);
     if (how != WaitResult::complete) return how;
@@ -121,6 +125,7 @@ bool DeviceTurn::wants_event(const TurnCommand& next) noexcept {
   const base::MutexLock lock(mutex_);
   if (next.expected.count() <= 0) return true;
   if (unmarked_.count != 0 && unmarked_.queue != next.queue) return true;
+  if (unmarked_.count + 1 >= kMostUnmarkedCommands) return true;
   return unmarked_.expected + next.expected.count() > kMostUnmarked;
 }
 
@@ -192,7 +197,8 @@ DeviceTurn::Awaited DeviceTurn::await(cl_event event, Ns expected_end, Ns early,
 launch::WaitResult DeviceTurn::wait_for_oldest(Ns early, const std::atomic<int>* abort) {
   const InFlight& oldest = flight_.front();
   const cl_event handle = oldest.event.get();
-  const Ns expected_end = std::max(oldest.enqueued, last_end_) + oldest.expected;
+  const Ns began = std::max(oldest.enqueued, last_end_);
+  const Ns expected_end = began + oldest.expected;
   // Where it has ended when it is first looked at, and so perhaps takes less than expected.
   const Ns likely_end = expected_end - oldest.expected / kLess;
   const bool is_known = oldest.expected > 0;
@@ -214,7 +220,10 @@ launch::WaitResult DeviceTurn::wait_for_oldest(Ns early, const std::atomic<int>*
   if (how == launch::WaitResult::complete && is_there) {
     const Ns at = now();
     if (is_dry && is_known && flight_.back().event.get() == newest) {
-      all_had_ended();
+      all_had_ended(at - began);
+    } else if (is_known && awaited.running_at == 0 && at > expected_end) {
+      flight_.front().key = 0;  // nobody has looked for long
+      oldest_ended(at);
     } else {
       oldest_ended(is_known ? std::min(std::max(likely_end, awaited.running_at), at) : at);
     }
@@ -241,11 +250,14 @@ void DeviceTurn::oldest_ended(Ns end) {
   forget_oldest();
 }
 
-// Everything in flight has ended, nobody knows when, since its end was looked for too late: it takes less than expected.
-void DeviceTurn::all_had_ended() {
+// Everything in flight has ended, nobody knows when, within so much time since it began. If that is less than expected, so is each.
+void DeviceTurn::all_had_ended(Ns elapsed) {
   const InFlight& oldest = flight_.front();
   backlog_stalls_ = 0;
-  if (!std::exchange(has_backlog_, false) && oldest.since == 0 && oldest.before == 0)
+  Ns expected = 0;
+  for (const InFlight& each : flight_) expected += each.expected;
+  const bool is_alone = oldest.since == 0 && oldest.before == 0;
+  if (!std::exchange(has_backlog_, false) && is_alone && elapsed < expected)
     observe(oldest.key, oldest.count, oldest.expected - oldest.expected / kLess);
   last_end_ = now();
   while (!flight_.empty()) forget_oldest();

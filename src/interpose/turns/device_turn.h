@@ -193,7 +193,7 @@ class DeviceTurn {
   void release_events() CLEAVE_REQUIRES(mutex_);
   void observe(learn::Key key, unsigned count, turns::Ns took) const noexcept;
   void oldest_ended(turns::Ns end) CLEAVE_REQUIRES(mutex_);
-  void all_had_ended() CLEAVE_REQUIRES(mutex_);
+  void all_had_ended(turns::Ns elapsed) CLEAVE_REQUIRES(mutex_);
   void unmarked_ended(bool seen) CLEAVE_REQUIRES(mutex_);
   void note_idle() CLEAVE_REQUIRES(mutex_);
   void note_use() CLEAVE_REQUIRES(mutex_);

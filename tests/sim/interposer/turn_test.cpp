@@ -129,6 +129,27 @@ TEST_F(LateSleepsTest, StreamOfShortLaunchesKeepsTheDeviceBusy) {
   }
 }
 
+// Launches that end sooner than the next one is made say nothing of how long they take, but that it is not long.
+TEST_F(LateSleepsTest, FewLaunchesAreInFlightWhereThoseBeforeWereVeryShort) {
+  share();
+  const cl_kernel whole = make_kernel(kUsesGroupId, "reads_group_id");
+  std::atomic<int> took{1'000};
+  driver.cost("reads_group_id", [&](const sim::Launch& launch) {
+    return base::Nanoseconds(took) * static_cast<int>(launch.global[0]) / static_cast<int>(kItems);
+  });
+  const auto launch_with_event = [&] { static_cast<void>(launch_event(whole)); };
+  for (int i = 0; i < 2000; ++i) launch_with_event();
+  ASSERT_EQ(cl.clFinish(queue), CL_SUCCESS);
+  driver.forget();
+  took = 5'000'000;
+  for (int i = 0; i < 100; ++i) launch_with_event();
+  ASSERT_EQ(cl.clFinish(queue), CL_SUCCESS);
+  const auto made = driver.launches();
+  constexpr std::size_t kMost = 40;
+  for (std::size_t i = kMost; i < made.size(); ++i)
+    ASSERT_GE(made[i].queued, made[i - kMost].ended) << "launch " << i;
+}
+
 TEST_F(TurnTest, LaunchWaitsForTheDevice) {
   share();
   ASSERT_TRUE(other.begin());
