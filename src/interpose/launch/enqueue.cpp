@@ -122,7 +122,9 @@ constexpr std::uint64_t kCertain = 4;
   const CostKeys keys = cost_keys(p.settings().launch, kernel, *queue, launch.range());
   const learn::SliceAdvice known = p.turns.duration(keys, plan::items(launch.range().global));
   const LaunchTurn in_turn{use, known.duration, known.measured >= kCertain, keys.launch};
-  const auto unsplit_reason = decision.unsplit_reason || !use.goes_whole(known.duration)
+  // A guess from other sizes may be far too short.
+  const base::Nanoseconds measured = known.measured > 0 ? known.duration : base::Nanoseconds(0);
+  const auto unsplit_reason = decision.unsplit_reason || !use.goes_whole(measured)
                                   ? decision.unsplit_reason
                                   : plan::UnsplitReason::below_quantum;
   const launch::WaitResult room = unsplit_reason ? use.make_room(Room::for_launch, known.duration)

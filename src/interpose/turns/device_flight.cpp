@@ -1,6 +1,7 @@
 // The part of DeviceTurn that knows what of this process is on the device: room for more, and the ends of commands.
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "base/scoped_thread_state.h"
@@ -33,13 +34,13 @@ constexpr unsigned kMaxStalls = 3;
 constexpr unsigned kMaxBacklogStalls = 32;  // in a row, while a backlog may be the cause
 constexpr Ns kStallsForgotten = 60'000'000'000;
 
-// How long before its expected end a command is first looked at: as a rule, and where nothing else is on the device.
+// How long before its expected end a command is first looked at: as a rule, where nothing else is on the device, and at most where
+// short launches follow each other, since sleeps end about so late.
 constexpr Ns kEarly = 0;
-// So much before that, at most, where short launches follow each other: sleeps end about so late.
+constexpr Ns kEarlyAlone = 100'000;
 constexpr Ns kEarlyLaunch = 100'000;
 // By which part of it an estimate becomes less that has turned out to be too long.
 constexpr int kLess = 8;
-constexpr Ns kEarlyAlone = 100'000;
 
 Ns or_unknown(Ns expected) { return expected > 0 ? expected : kUnknown; }
 
@@ -126,7 +127,7 @@ bool DeviceTurn::wants_event(const TurnCommand& next) noexcept {
   if (next.expected.count() <= 0) return true;
   if (unmarked_.count != 0 && unmarked_.queue != next.queue) return true;
   if (unmarked_.count + 1 >= kMostUnmarkedCommands) return true;
-  return unmarked_.expected + next.expected.count() > kMostUnmarked;
+  return unmarked_.expected + next.expected.count() > std::min(kMostUnmarked, pace().launches.count() / 2);
 }
 
 void DeviceTurn::enqueued(const TurnCommand& command) noexcept try {
@@ -143,9 +144,10 @@ void DeviceTurn::enqueued(const TurnCommand& command) noexcept try {
     // Where nothing is known of the command, a guess is better than nothing.
     const bool is_known = command.expected.count() > 0;
     const bool are_alike = before.count == 0 || (before.key == command.key && since == 0);
+    // Commands that are measured together begin with the first of them.
     flight_.push_back(InFlight{.event = std::move(event),
                                .queue = command.queue,
-                               .enqueued = at,
+                               .enqueued = before.count != 0 ? before.since : at,
                                .expected = command.expected.count() + before.expected,
                                .key = command.key,
                                .since = since,
@@ -199,9 +201,6 @@ launch::WaitResult DeviceTurn::wait_for_oldest(Ns early, const std::atomic<int>*
   const cl_event handle = oldest.event.get();
   const Ns began = std::max(oldest.enqueued, last_end_);
   const Ns expected_end = began + oldest.expected;
-  // Where it has ended when it is first looked at, and so perhaps takes less than expected.
-  const Ns likely_end = expected_end - oldest.expected / kLess;
-  const bool is_known = oldest.expected > 0;
   if (next_.clRetainEvent(handle) != CL_SUCCESS) return forget_oldest(), launch::WaitResult::aborted;
   launch::Event event(next_, handle);
   const cl_event newest = flight_.back().event.get();
@@ -218,15 +217,8 @@ launch::WaitResult DeviceTurn::wait_for_oldest(Ns early, const std::atomic<int>*
   const bool is_there = !flight_.empty() && flight_.front().event.get() == handle;
   release_later(std::move(event));
   if (how == launch::WaitResult::complete && is_there) {
-    const Ns at = now();
-    if (is_dry && is_known && flight_.back().event.get() == newest) {
-      all_had_ended(at - began);
-    } else if (is_known && awaited.running_at == 0 && at > expected_end) {
-      flight_.front().key = 0;  // nobody has looked for long
-      oldest_ended(at);
-    } else {
-      oldest_ended(is_known ? std::min(std::max(likely_end, awaited.running_at), at) : at);
-    }
+    note_end(awaited.running_at, is_dry);
+    if (is_dry) collect(Measured::no);
   }
   if (how == launch::WaitResult::stalled) {
     forget_all();
@@ -240,7 +232,31 @@ launch::WaitResult DeviceTurn::wait_for_oldest(Ns early, const std::atomic<int>*
   return how;
 }
 
-// `end`: when, as far as that is known. If it were when that was seen, each would make the next one seem to begin later.
+// The oldest command has ended, and was last seen to run at `running_at` (0: never); if `is_dry`, the newest has, too.
+void DeviceTurn::note_end(Ns running_at, bool is_dry) {
+  InFlight& oldest = flight_.front();
+  const Ns at = now();
+  if (oldest.expected <= oldest.before) return oldest_ended(at);  // unknown: better too long than nothing
+  const auto add = [](Ns sum, const InFlight& each) { return sum + each.expected; };
+  const Ns expected = is_dry ? std::accumulate(flight_.begin(), flight_.end(), Ns{0}, add) : oldest.expected;
+  // Where nobody has looked until long after it, the end says nothing.
+  if (running_at == 0 && at > std::max(oldest.enqueued, last_end_) + expected) {
+    oldest.key = 0;
+    return oldest_ended(at);
+  }
+  oldest_ended(likely_end(running_at, at));
+}
+
+// When the oldest command has ended. Where it had when it was first looked at, it perhaps takes less than expected; were the end when it was seen,
+// each would make the next one seem to begin later.
+Ns DeviceTurn::likely_end(Ns running_at, Ns at) const {
+  const InFlight& oldest = flight_.front();
+  const Ns sooner = std::max(oldest.enqueued, last_end_) + oldest.expected - oldest.expected / kLess;
+  if (running_at < sooner) return std::min(sooner, at);
+  return at - running_at > kEarlyLaunch ? at : running_at + (at - running_at) / 2;
+}
+
+// `end`: when, as far as that is known.
 void DeviceTurn::oldest_ended(Ns end) {
   const InFlight& oldest = flight_.front();
   backlog_stalls_ = 0;
@@ -248,19 +264,6 @@ void DeviceTurn::oldest_ended(Ns end) {
   if (!std::exchange(has_backlog_, false)) observe(oldest.key, oldest.count, end - began - oldest.before);
   last_end_ = end;
   forget_oldest();
-}
-
-// Everything in flight has ended, nobody knows when, within so much time since it began. If that is less than expected, so is each.
-void DeviceTurn::all_had_ended(Ns elapsed) {
-  const InFlight& oldest = flight_.front();
-  backlog_stalls_ = 0;
-  Ns expected = 0;
-  for (const InFlight& each : flight_) expected += each.expected;
-  const bool is_alone = oldest.since == 0 && oldest.before == 0;
-  if (!std::exchange(has_backlog_, false) && is_alone && elapsed < expected)
-    observe(oldest.key, oldest.count, oldest.expected - oldest.expected / kLess);
-  last_end_ = now();
-  while (!flight_.empty()) forget_oldest();
 }
 
 void DeviceTurn::observe(learn::Key key, unsigned count, Ns took) const noexcept try {
@@ -273,11 +276,12 @@ void DeviceTurn::unmarked_ended(bool seen) {
   const Unmarked ended = std::exchange(unmarked_, {});
   last_end_ = now();
   const bool is_undisturbed = !seen || !std::exchange(has_backlog_, false);
-  if (seen && is_undisturbed && ended.is_alone) observe(ended.key, ended.count, last_end_ - ended.since);
+  if (seen && is_undisturbed && ended.is_alone && ended.count == 1)
+    observe(ended.key, 1, last_end_ - ended.since);
 }
 
-// Removes what has ended from the front.
-void DeviceTurn::collect() {
+// Removes what has ended from the front. It is not measured where it may have ended long ago.
+void DeviceTurn::collect(Measured measured) {
   while (!flight_.empty()) {
     const cl_event handle = flight_.front().event.get();
     if (next_.clRetainEvent(handle) != CL_SUCCESS) return forget_oldest();
@@ -288,6 +292,7 @@ void DeviceTurn::collect() {
     const bool is_there = !flight_.empty() && flight_.front().event.get() == handle;
     release_later(std::move(event));
     if (!ended || !is_there) return;
+    if (measured == Measured::no) flight_.front().key = 0;
     oldest_ended(now());
   }
 }

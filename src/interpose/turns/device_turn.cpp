@@ -209,8 +209,10 @@ Pace DeviceTurn::pace() const noexcept {
 bool DeviceTurn::goes_whole(base::Nanoseconds expected) noexcept {
   if (expected.count() <= 0 || leaves_room()) return false;
   if (expected <= pace().command) return true;
-  return expected < kMeasuredBySlices &&
-         unmeasured_.fetch_add(1, std::memory_order_relaxed) % kMeasuredWhole == kMeasuredWhole - 1;
+  if (expected >= kMeasuredBySlices) return false;
+  // Mixed, so that it is not the same kernel each time where several take turns.
+  const std::uint32_t mixed = unmeasured_.fetch_add(1, std::memory_order_relaxed) * 2654435761U;
+  return (mixed >> 16U) % kMeasuredWhole == 0;
 }
 
 // A launch of whole weight counts from when it begins to wait, for the others' sake that wait with it.

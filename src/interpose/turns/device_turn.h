@@ -178,7 +178,8 @@ class DeviceTurn {
                                    const std::atomic<int>* abort) CLEAVE_REQUIRES(mutex_);
   bool pass_on(const std::atomic<int>* abort) CLEAVE_REQUIRES(mutex_);
   launch::WaitResult wait_for_oldest(turns::Ns early, const std::atomic<int>* abort) CLEAVE_REQUIRES(mutex_);
-  void collect() CLEAVE_REQUIRES(mutex_);
+  enum class Measured : std::uint8_t { no, yes };
+  void collect(Measured measured = Measured::yes) CLEAVE_REQUIRES(mutex_);
   turns::Ns look_after() CLEAVE_REQUIRES(mutex_);
 
   template <typename Change>
@@ -193,7 +194,8 @@ class DeviceTurn {
   void release_events() CLEAVE_REQUIRES(mutex_);
   void observe(learn::Key key, unsigned count, turns::Ns took) const noexcept;
   void oldest_ended(turns::Ns end) CLEAVE_REQUIRES(mutex_);
-  void all_had_ended(turns::Ns elapsed) CLEAVE_REQUIRES(mutex_);
+  void note_end(turns::Ns running_at, bool is_dry) CLEAVE_REQUIRES(mutex_);
+  [[nodiscard]] turns::Ns likely_end(turns::Ns running_at, turns::Ns at) const CLEAVE_REQUIRES(mutex_);
   void unmarked_ended(bool seen) CLEAVE_REQUIRES(mutex_);
   void note_idle() CLEAVE_REQUIRES(mutex_);
   void note_use() CLEAVE_REQUIRES(mutex_);
@@ -230,8 +232,9 @@ class DeviceTurn {
   std::atomic<std::uint64_t> number_{0};  // of turns
   std::atomic<bool> holds_{false};        // changed with the lock, read without it by settle()
   std::atomic<bool> ran_dry_{false};
-  std::atomic<unsigned> unmeasured_{0};  // launches that were cut into too few slices to be measured by these
-  LaunchNeeds needs_;                    // its launched() and forget() with the lock
+  std::atomic<std::uint32_t> unmeasured_{
+      0};              // launches that were cut into too few slices to be measured by these
+  LaunchNeeds needs_;  // its launched() and forget() with the lock
 
   base::Mutex mutex_;
   base::CondVar changed_;  // `changing_` is over
