@@ -1,6 +1,7 @@
 #include "bench/metrics/device.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace metrics {
 namespace {
@@ -77,6 +78,16 @@ kit::Buffer Device::allocate(std::size_t bytes) const {
       queue_, 1, made.list(), CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 0, nullptr, nullptr);
   if (moved != CL_SUCCESS || cl.clFinish(queue_) != CL_SUCCESS) return cl.own(cl_mem{});
   return made;
+}
+
+std::vector<kit::Buffer> Device::create_pieces(std::size_t most) const {
+  std::vector<kit::Buffer> held;
+  while (held.size() < most) {
+    kit::Buffer made = create(kPiece);
+    if (!made) break;
+    held.push_back(std::move(made));
+  }
+  return held;
 }
 
 cl_int Device::fill_and_scale(const kit::Buffer& buffer, std::size_t items) const {

@@ -1,4 +1,5 @@
-// The device on which metrics are measured, with a queue and the kernels that they need. Not thread-safe, but for allocate().
+// The device on which metrics are measured, with a queue and the kernels that they need. Not thread-safe, but for allocate() and
+// create().
 // Errors are exceptions (std::runtime_error), but where a function says otherwise.
 #pragma once
 
@@ -42,6 +43,9 @@ class Device {
   [[nodiscard]] kit::Buffer allocate(std::size_t bytes) const;
   // As allocate(), but drivers may put off to its first use what it takes to have it.
   [[nodiscard]] kit::Buffer create(std::size_t bytes) const;
+  // Pieces of 64 MiB by create(), until there are so many, or the next one is refused.
+  static constexpr std::size_t kPiece = 64 * kMiB;
+  [[nodiscard]] std::vector<kit::Buffer> create_pieces(std::size_t most) const;
   // A fill of so many numbers with 3, a kernel that makes 7 of them, and its end. The first error, if there is one.
   [[nodiscard]] cl_int fill_and_scale(const kit::Buffer& buffer, std::size_t items) const;
   // Whether that is right, of a buffer with at least a MiB.

@@ -39,23 +39,16 @@ Values recovery(Device& device) {
   return values;
 }
 
-// In pieces of 64 MiB, 256 at most, as far as memory goes. Whether it came to an end.
+// As far as memory goes, within 256 pieces. Whether it came to an end.
 bool exhausts(Device& device) {
-  std::vector<kit::Buffer> held;
-  while (held.size() < 256) {
-    kit::Buffer made = device.create(64 * kMiB);
-    if (!made) return true;
-    held.push_back(std::move(made));
-  }
-  return false;
+  constexpr std::size_t most = 256;
+  return device.create_pieces(most).size() < most;
 }
 
 bool works_under_pressure(Device& device) {
-  std::vector<kit::Buffer> held;
-  for (std::size_t bytes = 0; bytes + 64 * kMiB <= device.memory() / 10 * 8; bytes += 64 * kMiB)
-    held.push_back(device.create(64 * kMiB));
-  return std::ranges::all_of(held, [](const kit::Buffer& each) { return static_cast<bool>(each); }) &&
-         device.usable(device.create(4 * kMiB));
+  const std::size_t most = device.memory() / 10 * 8 / Device::kPiece;
+  const std::vector<kit::Buffer> held = device.create_pieces(most);
+  return held.size() == most && device.usable(device.create(4 * kMiB));
 }
 
 bool recovers_five_times(Device& device) {

@@ -11,30 +11,20 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t kChunk = 64 * kMiB;
-constexpr std::size_t kMostChunks = 256;
-
-std::vector<kit::Buffer> allocate_until(const Device& device, std::size_t chunks) {
-  std::vector<kit::Buffer> held;
-  while (held.size() < chunks) {
-    kit::Buffer made = device.create(kChunk);
-    if (!made) break;
-    held.push_back(std::move(made));
-  }
-  return held;
-}
+constexpr std::size_t kMostPieces = 256;
 
 // IS-001: what can be had in pieces of 64 MiB, in per cent of what the device says that it has: the limit, where there is one.
 Values memory_accuracy(Device& device) {
-  const std::size_t had = allocate_until(device, kMostChunks).size() * kChunk;
+  const std::size_t had = device.create_pieces(kMostPieces).size() * Device::kPiece;
   return {100 * static_cast<double>(had) / static_cast<double>(device.memory())};
 }
 
 // IS-002: the refusal of 100 MiB more than are left, in microseconds. As much is held as leaves less than a GiB.
 Values refusal(Device& device) {
   const std::size_t limit = device.memory();
-  const std::vector<kit::Buffer> held = allocate_until(device, (limit - std::min(limit / 2, kGiB)) / kChunk);
-  const std::size_t beyond = limit - held.size() * kChunk + 100 * kMiB;
+  const std::vector<kit::Buffer> held =
+      device.create_pieces((limit - std::min(limit / 2, kGiB)) / Device::kPiece);
+  const std::size_t beyond = limit - held.size() * Device::kPiece + 100 * kMiB;
   Values values;
   for (int i = 0; i < 50; ++i) {
     kit::Buffer made;

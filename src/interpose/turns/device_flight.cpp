@@ -144,6 +144,7 @@ void DeviceTurn::enqueued(const TurnCommand& command) noexcept try {
     // Where nothing is known of the command, a guess is better than nothing.
     const bool is_known = command.expected.count() > 0;
     const bool are_alike = before.count == 0 || (before.key == command.key && since == 0);
+    const unsigned of_a_kind = are_alike ? before.count + 1 : 0;
     // Commands that are measured together begin with the first of them.
     flight_.push_back(InFlight{.event = std::move(event),
                                .queue = command.queue,
@@ -151,9 +152,7 @@ void DeviceTurn::enqueued(const TurnCommand& command) noexcept try {
                                .expected = command.expected.count() + before.expected,
                                .key = command.key,
                                .since = since,
-                               .count = !is_known   ? 1
-                                        : are_alike ? before.count + 1
-                                                    : 0,
+                               .count = is_known ? of_a_kind : 1,
                                .before = is_known ? 0 : before.expected});
     return;
   }

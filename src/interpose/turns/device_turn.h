@@ -58,6 +58,7 @@ struct Pace {
   base::Nanoseconds launches;
 };
 
+// What is to be enqueued: some slices of a launch, or a whole one.
 enum class Room : std::uint8_t { for_slices, for_launch };
 
 // By how much the process's weight counts while it launches: by a quarter for queues of low priority (cl_khr_priority_hints).
@@ -232,8 +233,8 @@ class DeviceTurn {
   std::atomic<std::uint64_t> number_{0};  // of turns
   std::atomic<bool> holds_{false};        // changed with the lock, read without it by settle()
   std::atomic<bool> ran_dry_{false};
-  std::atomic<std::uint32_t> unmeasured_{
-      0};              // launches that were cut into too few slices to be measured by these
+  // Launches that were cut into too few slices to be measured by these.
+  std::atomic<std::uint32_t> unmeasured_{0};
   LaunchNeeds needs_;  // its launched() and forget() with the lock
 
   base::Mutex mutex_;
