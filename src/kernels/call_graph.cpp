@@ -10,6 +10,7 @@
 #include "kernels/group_order.h"
 #include "kernels/harmless_atomics.h"
 #include "kernels/lexer.h"
+#include "kernels/private_volatiles.h"
 
 namespace cleave::kernels {
 
@@ -137,9 +138,16 @@ CallGraph::CallGraph(const std::vector<Part>& parts, const JoinedText& options,
 
 namespace {
 
-Findings findings_in_function(const Tokens& tokens, const JoinedText& text) {
+Findings findings_in_function(const Tokens& tokens, const JoinedText& text, bool hides_code,
+                              const std::function<bool(const Tokens&)>& hides) {
+  HarmlessAtomics harmless;
+  harmless.tokens.resize(tokens.list.size(), false);
+  if (!hides_code) harmless = find_harmless_atomics(tokens);
+  const std::vector<bool> qualifiers = find_private_volatiles(tokens, hides);
+  for (std::size_t i = 0; i < qualifiers.size(); ++i)
+    harmless.tokens[i] = harmless.tokens[i] || qualifiers[i];
   Findings found;
-  found.scan = scan_function(tokens, find_harmless_atomics(tokens), {&text, &found.causes});
+  found.scan = scan_function(tokens, harmless, {&text, &found.causes});
   return found;
 }
 
@@ -167,6 +175,7 @@ void CallGraph::add_part(const Part& part, const Macros& known, Tokens& callers,
                          std::vector<Seen>& seen) {
   const JoinedText& text = part.source->text;
   const bool words = !known.redefine_words();
+  const auto hides = [&](const Tokens& tokens) { return known.may_hide_code(tokens); };
   const auto add = [&](Names& names, std::string_view name, Findings findings, Tokens body) {
     names[std::string(name)].push_back(nodes_.size());
     nodes_.push_back({std::move(findings), {}});
@@ -186,8 +195,8 @@ void CallGraph::add_part(const Part& part, const Macros& known, Tokens& callers,
     } else {
       seen.push_back({&function, &text, nodes_.size()});
       add(functions_, function.name,
-          words && !known.may_hide_code(function.tokens) ? findings_in_function(function.tokens, text)
-                                                         : findings_in(function.tokens, text),
+          words ? findings_in_function(function.tokens, text, known.may_hide_code(function.tokens), hides)
+                : findings_in(function.tokens, text),
           function.tokens);
     }
   }

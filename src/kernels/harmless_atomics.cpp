@@ -14,7 +14,6 @@ namespace {
 using Text = std::string_view;
 
 constexpr std::array<Text, 9> kAdditions = {"add", "sub", "inc", "dec", "min", "max", "and", "or", "xor"};
-constexpr std::array<Text, 5> kIntegers = {"int", "uint", "unsigned", "long", "ulong"};
 constexpr std::array<Text, 3> kFences = {"mem_fence", "read_mem_fence", "write_mem_fence"};
 constexpr std::array<Text, 9> kHidden = {"struct",     "union",    "enum",          "typedef",    "typeof",
                                          "__typeof__", "__typeof", "__attribute__", "__attribute"};
@@ -34,9 +33,6 @@ bool is_addition(Text name) {
 }
 
 bool is_local_word(Text word) { return word == "local" || word == "__local"; }
-bool is_volatile_word(Text word) {
-  return word == "volatile" || word == "__volatile" || word == "__volatile__";
-}
 
 // A declaration in the function of one name.
 struct Declaration {
@@ -128,7 +124,7 @@ class Reader {
       local |= is_local_word(list_[i].text);
       declaration.integer |= is_in(kIntegers, list_[i].text);
       other_space |= list_[i].is("global") || list_[i].is("__global") || list_[i].is("typedef");
-      if (is_volatile_word(list_[i].text)) declaration.volatiles.push_back(i);
+      if (is_in(kVolatile, list_[i].text)) declaration.volatiles.push_back(i);
     }
     declaration.parameter = name < body_;
     declaration.pointer = stars == 1;

@@ -13,4 +13,8 @@ constexpr bool is_in(const std::array<std::string_view, N>& list, std::string_vi
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
+inline constexpr std::array<std::string_view, 3> kVolatile = {"volatile", "__volatile", "__volatile__"};
+// Of HarmlessAtomics::kWords.
+inline constexpr std::array<std::string_view, 5> kIntegers = {"int", "uint", "unsigned", "long", "ulong"};
+
 }  // namespace cleave::kernels
