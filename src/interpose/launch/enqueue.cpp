@@ -124,7 +124,7 @@ constexpr std::uint64_t kCertain = 4;
   const LaunchTurn in_turn{use, known.duration, known.measured >= kCertain, keys.launch};
   // A guess from other sizes may be far too short.
   const base::Nanoseconds measured = known.measured > 0 ? known.duration : base::Nanoseconds(0);
-  const auto unsplit_reason = decision.unsplit_reason || !use.goes_whole(measured)
+  const auto unsplit_reason = decision.unsplit_reason || !use.goes_whole(measured, decision.slices)
                                   ? decision.unsplit_reason
                                   : plan::UnsplitReason::below_quantum;
   const launch::WaitResult room = unsplit_reason ? use.make_room(Room::for_launch, known.duration)

@@ -145,15 +145,19 @@ void DeviceTurn::enqueued(const TurnCommand& command) noexcept try {
     const bool is_known = command.expected.count() > 0;
     const bool are_alike = before.count == 0 || (before.key == command.key && since == 0);
     const unsigned of_a_kind = are_alike ? before.count + 1 : 0;
+    // Of a launch in slices it must be known when the one before has ended, and two at a time cannot be told apart.
+    if (before.count != 0) unmarked_before_ = at;
+    const bool is_alone = since == 0 || (inside_ <= 1 && unmarked_before_ < since);
     // Commands that are measured together begin with the first of them.
     flight_.push_back(InFlight{.event = std::move(event),
                                .queue = command.queue,
                                .enqueued = before.count != 0 ? before.since : at,
                                .expected = command.expected.count() + before.expected,
-                               .key = command.key,
+                               .key = is_alone ? command.key : 0,
                                .since = since,
                                .count = is_known ? of_a_kind : 1,
-                               .before = is_known ? 0 : before.expected});
+                               .before = is_known ? 0 : before.expected,
+                               .is_part = command.is_part});
     return;
   }
   if (unmarked_.count == 0) {
@@ -259,9 +263,11 @@ Ns DeviceTurn::likely_end(Ns running_at, Ns at) const {
 void DeviceTurn::oldest_ended(Ns end) {
   const InFlight& oldest = flight_.front();
   backlog_stalls_ = 0;
-  const Ns began = oldest.since != 0 ? oldest.since : std::max(oldest.enqueued, last_end_);
+  const Ns began =
+      oldest.since != 0 ? std::max(oldest.since, launch_end_) : std::max(oldest.enqueued, last_end_);
   if (!std::exchange(has_backlog_, false)) observe(oldest.key, oldest.count, end - began - oldest.before);
   last_end_ = end;
+  if (!oldest.is_part) launch_end_ = end;
   forget_oldest();
 }
 
@@ -273,7 +279,7 @@ void DeviceTurn::observe(learn::Key key, unsigned count, Ns took) const noexcept
 // `seen`: the program has just waited for them.
 void DeviceTurn::unmarked_ended(bool seen) {
   const Unmarked ended = std::exchange(unmarked_, {});
-  last_end_ = now();
+  last_end_ = launch_end_ = now();
   const bool is_undisturbed = !seen || !std::exchange(has_backlog_, false);
   if (seen && is_undisturbed && ended.is_alone && ended.count == 1)
     observe(ended.key, 1, last_end_ - ended.since);

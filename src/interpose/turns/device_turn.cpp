@@ -20,8 +20,7 @@ constexpr Pace kBesideHigher{kTurnSlice, 2, 2 * kTurnSlice, 2 * kTurnSlice};
 // else is queued.
 constexpr Pace kBesideOutsiders{10 * kTurnSlice, 1, base::Nanoseconds(0), base::Nanoseconds(0)};
 
-// What is shorter is cut into too few slices for them to tell what it takes: of those, one in so many is measured as a whole.
-constexpr base::Nanoseconds kMeasuredBySlices = 7 * kTurnSlice;
+// Of launches with too few slices for them to tell what it takes, one in so many is measured as a whole.
 constexpr unsigned kMeasuredWhole = 16;
 
 // How long it takes at most until the next process is awake and has enqueued something. So much before its last command ends,
@@ -91,7 +90,7 @@ void DeviceTurn::reset_in_child() noexcept {
   inside_ = 0;
   important_ = 0;
   quartered_ = false;
-  last_end_ = idle_since_ = unused_since_ = 0;
+  last_end_ = launch_end_ = idle_since_ = unused_since_ = 0;
   stalls_ = 0;
   stalled_at_ = 0;
   gave_up_ = false;
@@ -206,10 +205,12 @@ Pace DeviceTurn::pace() const noexcept {
   return kAmongJobs;
 }
 
-bool DeviceTurn::goes_whole(base::Nanoseconds expected) noexcept {
-  if (expected.count() <= 0 || leaves_room()) return false;
-  if (expected <= pace().command) return true;
-  if (expected >= kMeasuredBySlices) return false;
+bool DeviceTurn::goes_whole(base::Nanoseconds expected, std::size_t slices) noexcept {
+  if (leaves_room()) return false;
+  const bool is_unknown = expected.count() <= 0;
+  if (!is_unknown && expected <= pace().command) return true;
+  if (slices >= kMeasuredByCommands) return false;
+  if (is_unknown) return true;
   // Mixed, so that it is not the same kernel each time where several take turns.
   const std::uint32_t mixed = unmeasured_.fetch_add(1, std::memory_order_relaxed) * 2654435761U;
   return (mixed >> 16U) % kMeasuredWhole == 0;

@@ -48,6 +48,9 @@ namespace cleave::interpose {
 // While other processes share the device, launches are cut into slices of about so long at least.
 inline constexpr base::Nanoseconds kTurnSlice{62'500};
 
+// What is enqueued in so many commands or more is measured by these.
+inline constexpr std::size_t kMeasuredByCommands = 4;
+
 // How launches are held back. A command is as many slices as take about `command`, and `in_flight` of them are on the device,
 // or as many as take `window` together. Of whole launches, those that take `launches` together: the end of each is noticed some
 // hundredths or tenths of a millisecond late, and the device must have something to do until then.
@@ -72,6 +75,7 @@ struct TurnCommand {
   base::Nanoseconds expected{0};  // how long it takes; 0: unknown
   learn::Key key = 0;             // under which its duration is kept; 0: it is not
   base::Nanoseconds since{0};     // when that began, if not with this command; 0: with it
+  bool is_part = false;           // of a launch of which more follows
 };
 
 class DeviceTurn {
@@ -151,6 +155,7 @@ class DeviceTurn {
     turns::Ns since = 0;   // what the key stands for; 0: when the command before it had ended
     unsigned count = 1;    // of commands with this key that end with it; 0: not all have it
     turns::Ns before = 0;  // of `expected`: of commands that do not count
+    bool is_part = false;  // of a launch of which more follows
   };
   // Commands without an event since the last one that had one.
   struct Unmarked {
@@ -167,7 +172,7 @@ class DeviceTurn {
   [[nodiscard]] bool leaves_room() const noexcept { return outsiders_.found() && !turns_.contended(); }
   bool begin(LaunchWeight weight) noexcept;
   void finish(LaunchWeight weight) noexcept;
-  [[nodiscard]] bool goes_whole(base::Nanoseconds expected) noexcept;
+  [[nodiscard]] bool goes_whole(base::Nanoseconds expected, std::size_t slices) noexcept;
   launch::WaitResult make_room(Room room, base::Nanoseconds expected, const std::atomic<int>* abort) noexcept;
   [[nodiscard]] bool wants_event(const TurnCommand& next) noexcept;
   void enqueued(const TurnCommand& command) noexcept;
@@ -233,7 +238,7 @@ class DeviceTurn {
   std::atomic<std::uint64_t> number_{0};  // of turns
   std::atomic<bool> holds_{false};        // changed with the lock, read without it by settle()
   std::atomic<bool> ran_dry_{false};
-  // Launches that were cut into too few slices to be measured by these.
+  // Launches with too few slices to be measured by these.
   std::atomic<std::uint32_t> unmeasured_{0};
   LaunchNeeds needs_;  // its launched() and forget() with the lock
 
@@ -252,7 +257,10 @@ class DeviceTurn {
   turns::Ns inside_since_ CLEAVE_GUARDED_BY(mutex_) = 0;
   std::deque<InFlight> flight_ CLEAVE_GUARDED_BY(mutex_);
   Unmarked unmarked_ CLEAVE_GUARDED_BY(mutex_);
-  turns::Ns last_end_ CLEAVE_GUARDED_BY(mutex_) = 0;      // when the command before the oldest one has ended
+  turns::Ns last_end_ CLEAVE_GUARDED_BY(mutex_) = 0;    // when the command before the oldest one has ended
+  turns::Ns launch_end_ CLEAVE_GUARDED_BY(mutex_) = 0;  // when the launch before that of the oldest one has
+  turns::Ns unmarked_before_ CLEAVE_GUARDED_BY(mutex_) =
+      0;  // when a command was enqueued behind some without an event
   turns::Ns asked_at_ CLEAVE_GUARDED_BY(mutex_) = 0;      // whether others should have the device
   turns::Ns idle_since_ CLEAVE_GUARDED_BY(mutex_) = 0;    // 0: not idle
   turns::Ns unused_since_ CLEAVE_GUARDED_BY(mutex_) = 0;  // held with nothing on it; 0: there is something
@@ -286,9 +294,11 @@ class TurnUse {
     return turn_.make_room(room, expected, abort);
   }
   [[nodiscard]] Pace pace() const { return turn_.pace(); }
-  // Whether a launch that can be cut should be made whole nevertheless: as a single command, or to measure what it takes.
-  // `expected`: that, 0 if it is unknown.
-  [[nodiscard]] bool goes_whole(base::Nanoseconds expected) { return turn_.goes_whole(expected); }
+  // Whether a launch that can be cut into `slices` should be made whole nevertheless: as a single command, or to measure what it
+  // takes. `expected`: that, 0 if it is unknown.
+  [[nodiscard]] bool goes_whole(base::Nanoseconds expected, std::size_t slices) {
+    return turn_.goes_whole(expected, slices);
+  }
   // A command took much longer than expected.
   void note_disturbed() { turn_.outsiders_.note_disturbed(); }
   // Whether the device has been idle although there was more to enqueue, since it was asked last: commands are shorter than

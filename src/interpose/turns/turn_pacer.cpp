@@ -6,9 +6,8 @@
 namespace cleave::interpose {
 namespace {
 
-// The slices that fill the window, and one more whose begin was not seen.
-constexpr std::size_t kUntimed = 3;
-constexpr std::size_t kLeastTimed = 4;
+// Where nothing is known of a launch, its slices may be so short.
+constexpr std::size_t kUntimedAtFirst = 3;
 // So many slices, whose ends are looked for often, tell what one takes.
 constexpr std::size_t kLearnt = 16;
 constexpr int kGain = 8;
@@ -19,8 +18,16 @@ constexpr base::Nanoseconds kJitter{100'000};
 // What is not known may be long.
 std::size_t TurnPacer::slices_at_once() noexcept {
   if (slice_.count() <= 0) return 1;
-  const auto slices = (use_.pace().command + slice_ / 2) / slice_;
-  return static_cast<std::size_t>(std::max<base::Nanoseconds::rep>(slices, 1));
+  const auto slices = static_cast<std::size_t>((use_.pace().command + slice_ / 2) / slice_);
+  return std::clamp<std::size_t>(slices_ / kMeasuredByCommands, 1, std::max<std::size_t>(slices, 1));
+}
+
+// Commands that fill the window: so many waits end before the first of them has.
+std::size_t TurnPacer::untimed(std::size_t slices) const {
+  const Pace pace = use_.pace();
+  const auto command = slice_ * static_cast<base::Nanoseconds::rep>(slices);
+  if (command.count() <= 0) return kUntimedAtFirst;
+  return std::max(pace.in_flight, static_cast<std::size_t>(pace.window / command)) - 1;
 }
 
 // An end is first looked for when it is expected, so that a command never seems to be shorter than that. But then the device
@@ -48,7 +55,8 @@ base::Nanoseconds TurnPacer::time_alone(base::Nanoseconds took, std::size_t slic
 }
 
 launch::WaitResult TurnPacer::wait(cl_event command, std::size_t slices) noexcept {
-  use_.enqueued({.event = command, .expected = slice_ * static_cast<base::Nanoseconds::rep>(slices)});
+  use_.enqueued(
+      {.event = command, .expected = slice_ * static_cast<base::Nanoseconds::rep>(slices), .is_part = true});
   const std::uint64_t turn = use_.turn();
   const base::Nanoseconds waited = use_.waited();
   const base::Nanoseconds start = clock_.now();
@@ -60,7 +68,7 @@ launch::WaitResult TurnPacer::wait(cl_event command, std::size_t slices) noexcep
   if (use_.turn() != turn || slices != std::exchange(slices_of_last_, slices)) {
     since_turn_ = 0;
     static_cast<void>(use_.ran_dry());
-  } else if (++since_turn_ > kUntimed) {
+  } else if (++since_turn_ > untimed(slices)) {
     learn(use_.pace().in_flight == 1 ? time_alone(now - start, slices) : now - last_, slices);
   }
   last_ = now;
@@ -72,7 +80,7 @@ base::Nanoseconds TurnPacer::undisturbed_since() const {
 }
 
 base::Nanoseconds TurnPacer::measured() const {
-  if (timed_ < kLeastTimed) return base::Nanoseconds(0);
+  if (timed_ == 0) return base::Nanoseconds(0);
   return base::Nanoseconds(static_cast<base::Nanoseconds::rep>(
       static_cast<double>(time_.count()) / static_cast<double>(timed_) * static_cast<double>(slices_)));
 }

@@ -47,6 +47,7 @@ class TurnPacer final : public launch::Pacer {
   [[nodiscard]] base::Nanoseconds slice() const { return slice_; }
 
  private:
+  [[nodiscard]] std::size_t untimed(std::size_t slices) const;
   base::Nanoseconds time_alone(base::Nanoseconds took, std::size_t slices);
   void learn(base::Nanoseconds took, std::size_t slices);
 

@@ -103,10 +103,12 @@ class LateSleepsTest : public TurnTest {
  protected:
   LateSleepsTest() : TurnTest(base::TurnMode::on, late_sleeps()) {}
 
-  // The share of the time in which the device had nothing to do, while so many launches were made one after the other.
-  double idle_share(cl_kernel of, int launches) {
+  static constexpr std::size_t kGroup = 16;
+
+  // The share of the time in which the device had nothing to do, while so many launches of so many groups were made one after the other.
+  double idle_share(cl_kernel of, int launches, std::size_t groups = kItems / kGroup) {
     driver.forget();
-    for (int i = 0; i < launches; ++i) EXPECT_EQ(launch(of), CL_SUCCESS);
+    for (int i = 0; i < launches; ++i) EXPECT_EQ(cl.launch(queue, of, {groups * kGroup, kGroup}), CL_SUCCESS);
     EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
     const auto made = driver.launches();
     base::Nanoseconds idle{0};
@@ -126,6 +128,25 @@ TEST_F(LateSleepsTest, StreamOfShortLaunchesKeepsTheDeviceBusy) {
     });
     idle_share(whole, 300);
     EXPECT_LT(idle_share(whole, 1000), 0.05) << took.count() << " µs";
+  }
+}
+
+// There is no event at the end of such a launch, and few ends of slices within it.
+TEST_F(LateSleepsTest, StreamOfLaunchesInFewSlicesIsMeasuredAnew) {
+  share();
+  const cl_kernel in_slices = make_kernel(kUsesGroupId, "reads_group_id");
+  for (const std::size_t groups : {8U, 32U, 128U}) {
+    for (const auto took : {4000us, 300us, 1500us}) {
+      driver.cost("reads_group_id", [took, groups](const sim::Launch& launch) {
+        return base::Nanoseconds(took) * static_cast<int>(launch.global[0]) /
+               static_cast<int>(groups * kGroup);
+      });
+      idle_share(in_slices, 400, groups);
+      EXPECT_LT(idle_share(in_slices, 200, groups), 0.05) << took.count() << " µs, " << groups << " groups";
+      if (took > 1ms) {
+        EXPECT_GT(driver.launches().size(), 300U) << "cut, but for those that are measured";
+      }
+    }
   }
 }
 
