@@ -1,6 +1,7 @@
 #include "turns/need.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace cleave::turns {
@@ -8,6 +9,11 @@ namespace {
 
 // From the time of a step over the file until others can read it.
 constexpr Ns kSlowestUpdate = 100'000'000;
+
+constexpr Ns kPieceUnit = 125'000;
+
+// The weight of the latest wait in the share of those behind which the program rests.
+constexpr double kLatestRest = 1.0 / 16;
 
 }  // namespace
 
@@ -28,6 +34,24 @@ bool renew(View state, std::uint32_t slot, Need need, Ns now) {
 void withdraw(View state, std::uint32_t slot, Ns now) {
   Ns& until = state.participants[slot].needs_until;
   until = std::min(until, now);
+}
+
+void show_piece(View state, std::uint32_t slot, Ns wait, Ns now) {
+  Participant& p = state.participants[slot];
+  const Ns units = (std::max<Ns>(wait, 0) + kPieceUnit - 1) / kPieceUnit;
+  const auto piece = static_cast<std::uint8_t>(std::min<Ns>(units, std::numeric_limits<std::uint8_t>::max()));
+  p.piece = p.coarse_until > now ? std::max(p.piece, piece) : piece;
+  p.coarse_until = std::max(p.coarse_until, now + kPieceLasts);
+}
+
+Ns longest_piece_of_others(const View& state, std::uint32_t slot, Ns now) {
+  Ns longest = 0;
+  for (std::uint32_t other = 0; other < state.header.slots; ++other) {
+    const Participant& p = state.participants[other];
+    if (other != slot && p.nonce != 0 && p.coarse_until > now)
+      longest = std::max(longest, p.piece * kPieceUnit);
+  }
+  return longest;
 }
 
 NeededUntil needed_until(const View& state) {
@@ -64,7 +88,9 @@ WorkNeed::Verdict WorkNeed::launched(const Launch& launch, Ns now) {
     const bool is_known = std::exchange(is_known_, true);
     if (launches != 0 && launches <= kMostLaunches && is_known && work < kPerhapsShort &&
         launch.waits->first >= first_) {
-      if (now - launch.waits->latest <= kSoon) ++links_;
+      const bool rested = now - launch.waits->latest > kSoon;
+      if (!rested) ++links_;
+      rests_ += ((rested ? 1 : 0) - rests_) * kLatestRest;
       if (verdict == Verdict::unchanged) verdict = note(launch, work, now);
     }
   }
@@ -76,7 +102,18 @@ WorkNeed::Verdict WorkNeed::launched(const Launch& launch, Ns now) {
   is_known_ &= launch.expected > 0;
   if (!has_need_ && links_ >= kLinks && now >= pauses_until_ && is_costly_without()) try_turns(now);
   const bool needs_turns = has_need_ && links_ >= (has_helped_ ? kLinksAgain : kLinks);
-  return needs_turns ? Verdict::needs_turns : verdict;
+  if (!needs_turns) return verdict;
+  const bool could_help = !std::exchange(cannot_help_, !can_help(launch.piece));
+  if (cannot_help_) return could_help ? Verdict::does_not_help : verdict;
+  if (!could_help) {
+    needed_since_ = undecided_since_ = now;
+    trial_ = {};
+  }
+  return Verdict::needs_turns;
+}
+
+bool WorkNeed::can_help(Ns piece) const {
+  return rests_ * static_cast<double>(piece) * 100 <= static_cast<double>(wait_without_ * kHelpful);
 }
 
 bool WorkNeed::is_costly_without() const {

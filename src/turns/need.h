@@ -9,6 +9,9 @@
 //
 // A need for a time lapses by itself, so that a process that is stopped or rests keeps nobody in turns.
 //
+// Where what others have on the device cannot be cut, a turn begins when it has ended. So each shows how long that takes, if it does,
+// and who waits for short kernels leaves turns alone where these would not help.
+//
 // Not thread-safe. No clock, no allocation.
 #pragma once
 
@@ -43,6 +46,13 @@ bool renew(View state, std::uint32_t slot, Need need, Ns now);
 
 // The need of a participant that waits, and of what is unknown, lapses now. The same requirement; others have to be told.
 void withdraw(View state, std::uint32_t slot, Ns now);
+
+// For kPieceLasts, others wait for `wait`, or longer, on average, until what the participant has on the device has ended: a launch that
+// cannot be cut, or slices that cannot be shorter. The same requirement of the slot.
+constexpr Ns kPieceLasts = 2'000'000'000;
+void show_piece(View state, std::uint32_t slot, Ns wait, Ns now);
+// The longest one that others than `slot` have shown.
+[[nodiscard]] Ns longest_piece_of_others(const View& state, std::uint32_t slot, Ns now);
 
 // Until when turns are needed as things stand: `now` or earlier, not at all; without a time, until somebody leaves.
 struct NeededUntil {
@@ -90,7 +100,8 @@ class WorkNeed {
   // If half of so many waits without turns take so much longer than their launches.
   static constexpr Ns kCostly = 1'000'000;
 
-  // Turns help if so many waits take this share, in hundredths, of what they take without.
+  // Turns help if so many waits take this share, in hundredths, of what they take without. They cannot if what others have on the
+  // device takes longer than that: by the first of the waits that follow each other, which is all that waits for it.
   static constexpr unsigned kTrial = 16;
   static constexpr Ns kHelpful = 75;
   // A single wait counts as no more than so many.
@@ -108,7 +119,7 @@ class WorkNeed {
   enum class Verdict : std::uint8_t {
     unchanged,
     needs_turns,    // for the usual time
-    does_not_help,  // turns do not help, so the need is to be withdrawn
+    does_not_help,  // turns do not help, or cannot, so the need is to be withdrawn
   };
 
   // When the first wait for the launch before ended, and when the latest one did.
@@ -122,6 +133,7 @@ class WorkNeed {
     std::optional<Waits> waits;  // empty: none since the launch before
     bool in_turns = false;       // turns are taken now
     Ns turn_waits = 0;           // for how long the process has waited for turns, ever
+    Ns piece = 0;                // longest_piece_of_others()
   };
   Verdict launched(const Launch& launch, Ns now);
 
@@ -137,6 +149,7 @@ class WorkNeed {
     Ns took = 0;
     Ns turns = 0;  // waited for
   };
+  [[nodiscard]] bool can_help(Ns piece) const;
   void try_turns(Ns now);
   void give_up(Ns now);
   Verdict note(const Launch& next, Ns work, Ns now);
@@ -157,6 +170,8 @@ class WorkNeed {
   std::array<Wait, kLinks> without_;  // turns; the latest ones
   unsigned waits_without_ = 0;
 
+  double rests_ = 0;  // behind which share of the latest waits no launch came soon
+
   bool has_need_ = false;
   bool has_helped_ = false;
   Ns needed_since_ = 0;
@@ -165,6 +180,7 @@ class WorkNeed {
   Trial trial_;
   Ns pauses_until_ = 0;
   Ns pause_ = kFirstPause;
+  bool cannot_help_ = false;  // for the time being
 };
 
 }  // namespace cleave::turns

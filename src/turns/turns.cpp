@@ -101,6 +101,7 @@ void Turns::reset_in_child() noexcept {
   watching_.reset();
   company_->forget();
   for (auto& until : needs_until_) until = 0;
+  piece_until_ = 0;
   leaving_ = false;
   users_ = 0;
   self_ = {};
@@ -132,6 +133,7 @@ bool Turns::join(std::string& problem) {
   newcomer.pid = static_cast<std::uint32_t>(getpid());
   newcomer.needs = always_needs() ? 1 : 0;
   for (auto& until : needs_until_) until = 0;
+  piece_until_ = 0;
   const bool joined = file->update([&, self = self_](View state, Ns now) {
     protocol_.reap(state, self, now, *file);
     protocol_.join(state, self, newcomer, now, *file);
@@ -317,6 +319,27 @@ void Turns::withdraw_need() noexcept {
     company_->needs_turns.store(are_several(state) && needed_until(state).includes(now),
                                 std::memory_order_relaxed);
   });
+}
+
+void Turns::show_piece(Ns wait) noexcept {
+  const Ns known_for = piece_until_.load(std::memory_order_relaxed) - monotonic_now();
+  if (known_for > kPieceLasts / 2 && wait <= piece_.load(std::memory_order_relaxed)) return;
+  const base::MutexLock lock(mutex_);
+  if (!file_) return;
+  file_->update([&](View state, Ns now) {
+    mutex_.assert_held();
+    if (!exists(state, self_.slot) || state.participants[self_.slot].nonce != self_.nonce) return;
+    turns::show_piece(state, self_.slot, wait, now);
+    piece_ = wait;
+    piece_until_ = now + kPieceLasts;
+  });
+}
+
+Ns Turns::longest_piece_of_others() noexcept {
+  const base::MutexLock lock(mutex_);
+  State state;
+  if (!file_ || !file_->read(state)) return 0;
+  return turns::longest_piece_of_others(state.view(), self_.slot, monotonic_now());
 }
 
 WaitCauses Turns::wait_causes() {

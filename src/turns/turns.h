@@ -91,6 +91,12 @@ class Turns {
   // Ends this process's Need::waits at once, and Need::unknown, which shares its time. Each may be shown again.
   void withdraw_need() noexcept;
 
+  // Others wait for so long, on average, for what this process has on the device (need.h), for a time; to be called again while
+  // they do. Cheap if they know.
+  void show_piece(Ns wait) noexcept;
+  // What the others have shown. Reads the file.
+  [[nodiscard]] Ns longest_piece_of_others() noexcept;
+
   // From now on; until then the weight of the options counts. Also while other threads wait in begin(). Cheap if it is the same.
   // `divisor`: for the present only a part of it counts, which by itself is no need of turns.
   void set_weight(std::uint32_t weight, std::uint32_t divisor = 1) noexcept;
@@ -171,6 +177,8 @@ class Turns {
   Self self_ CLEAVE_GUARDED_BY(mutex_);
   Ns idle_ CLEAVE_GUARDED_BY(mutex_) = 0;         // that has not been credited yet
   std::array<std::atomic<Ns>, 4> needs_until_{};  // of each Need: as last told to the others
+  std::atomic<Ns> piece_{0};                      // as last told to the others
+  std::atomic<Ns> piece_until_{0};
   unsigned users_ CLEAVE_GUARDED_BY(mutex_) = 0;  // threads between begin() and end()
   Ns reaped_at_ CLEAVE_GUARDED_BY(mutex_) = 0;
   std::string problem_ CLEAVE_GUARDED_BY(mutex_);

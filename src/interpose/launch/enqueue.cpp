@@ -74,22 +74,27 @@ constexpr base::Nanoseconds kFineSlice{1'000'000};
 bool is_needed(Interposer& p, DeviceTurn& turn, const Call& call, const KernelRecord& kernel,
                const QueueRecord& queue) {
   // What is never measured counts as long, so that no need follows from it.
-  if (kernel.facts.communicates) return turn.is_needed(call.queue, turns::Need::none, kLongLaunch);
+  const DeviceTurn::KnownLaunch never_measured{.expected = kLongLaunch, .is_never_measured = true};
+  if (kernel.facts.communicates) return turn.is_needed(call.queue, never_measured);
   // Deciding chooses the local size, which the launch that is made is not to have from here.
   PlannedLaunch trial(p, call, kernel);
   std::optional<PolicyDecision> decision;
   if (call.local == nullptr) decision = p.turn_slices->decide(trial);
   const CostKeys keys = cost_keys(p.settings().launch, kernel, queue, trial.range());
-  if (keys.launch == 0) return turn.is_needed(call.queue, turns::Need::none, kLongLaunch);
+  if (keys.launch == 0) return turn.is_needed(call.queue, never_measured);
   const learn::SliceAdvice known = p.turns.duration(keys, plan::items(trial.range().global));
-  if (known.measured == 0) return turn.is_needed(call.queue, turns::Need::unknown, known.duration);
-  if (known.duration < kLongLaunch) return turn.is_needed(call.queue, turns::Need::none, known.duration);
+  if (known.measured == 0)
+    return turn.is_needed(call.queue, {.need = turns::Need::unknown, .expected = known.duration});
+  if (known.duration < kFineSlice) return turn.is_needed(call.queue, {.expected = known.duration});
   if (!decision) decision = p.turn_slices->decide(trial);
-  const bool can_be_cut_finely =
-      !decision->unsplit_reason &&
-      known.duration <= kFineSlice * static_cast<base::Nanoseconds::rep>(decision->slices);
-  return turn.is_needed(call.queue, can_be_cut_finely ? turns::Need::long_launches : turns::Need::none,
-                        known.duration);
+  const auto slices = static_cast<base::Nanoseconds::rep>(decision->unsplit_reason ? 1 : decision->slices);
+  const base::Nanoseconds slice = known.duration / slices;
+  const bool is_cut = !decision->unsplit_reason;
+  const bool is_long = known.duration >= kLongLaunch && is_cut && slice <= kFineSlice;
+  // Two slices are on the device, and one of them has just begun or is about to end.
+  return turn.is_needed(call.queue, {.need = is_long ? turns::Need::long_launches : turns::Need::none,
+                                     .expected = known.duration,
+                                     .piece = is_cut ? slice * 3 / 2 : slice});
 }
 
 // Before so many launches have been measured, the end of a slice is looked for often, so that an estimate that is too long

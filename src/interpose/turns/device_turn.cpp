@@ -33,6 +33,10 @@ constexpr Ns kShort = 2'000'000;
 // How long before the expected end of what is on the device a process that gives it away looks at it.
 constexpr Ns kEarlyAtTheEnd = 160'000;
 
+// How long what others wait for has to be to be told, and how long what they have told is not looked at again.
+constexpr Ns kLeastPiece = 1'000'000;
+constexpr Ns kPieceOfOthers = 20'000'000;
+
 // The keeper's.
 constexpr Ns kKeepersPatience = 1'000'000'000;
 constexpr Ns kWhileFed = 10'000'000;
@@ -312,17 +316,25 @@ void DeviceTurn::give_back() {
   log_.gave_away(clock_.now(), "nothing to do");
 }
 
-bool DeviceTurn::is_needed(cl_command_queue queue, turns::Need need, base::Nanoseconds expected) noexcept {
+bool DeviceTurn::is_needed(cl_command_queue queue, const KnownLaunch& launch) noexcept {
   if (!only_if_needed_ || !turns_.has_company()) return true;
   using Verdict = turns::WorkNeed::Verdict;
   const Ns at = now();
   const base::MutexLock lock(mutex_);
+  if (at - others_asked_at_ > kPieceOfOthers) {
+    others_asked_at_ = at;
+    others_piece_ = turns_.longest_piece_of_others();
+  }
   const LaunchNeeds::Answer needs = needs_.launched({.queue = queue,
-                                                     .need = need,
-                                                     .expected = expected.count(),
+                                                     .need = launch.need,
+                                                     .expected = launch.expected.count(),
+                                                     .piece = launch.piece.count(),
+                                                     .is_never_measured = launch.is_never_measured,
                                                      .in_turns = turns_.contended(),
-                                                     .turn_waits = log_.waited().count()},
+                                                     .turn_waits = log_.waited().count(),
+                                                     .others = others_piece_},
                                                     at);
+  if (needs.piece >= kLeastPiece) turns_.show_piece(needs.piece);
   if (needs.waits == Verdict::does_not_help) turns_.withdraw_need();
   bool needed = turns_.need(needs.launch) || outsiders_.found();
   if (needs.waits == Verdict::needs_turns) needed |= turns_.need(turns::Need::waits);

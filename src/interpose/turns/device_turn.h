@@ -102,9 +102,15 @@ class DeviceTurn {
     return part_.load(std::memory_order_relaxed) == Part::joined && contended();
   }
 
-  // Whether a launch that is made on `queue` now has to be made in a turn; to be asked for each. `need`: what is known of the launch
-  // itself; `expected`: how long it takes, 0 if that is unknown.
-  [[nodiscard]] bool is_needed(cl_command_queue queue, turns::Need need, base::Nanoseconds expected) noexcept;
+  // What is known of a launch that is about to be made.
+  struct KnownLaunch {
+    turns::Need need = turns::Need::none;
+    base::Nanoseconds expected{0};   // how long it takes; 0: unknown
+    base::Nanoseconds piece{0};      // how long others have to wait for the end of a part that cannot be cut
+    bool is_never_measured = false;  // then `expected` is a guess
+  };
+  // Whether it has to be made in a turn, on `queue`; to be asked for each.
+  [[nodiscard]] bool is_needed(cl_command_queue queue, const KnownLaunch& launch) noexcept;
   // About processes that do not take turns, and suffer from slices that are queued.
   [[nodiscard]] OutsiderWatch& outsiders() { return outsiders_; }
   // Without what is guarded by the lock if another thread has that, or this one, in a signal handler.
@@ -241,6 +247,8 @@ class DeviceTurn {
   // Launches with too few slices to be measured by these.
   std::atomic<std::uint32_t> unmeasured_{0};
   LaunchNeeds needs_;  // its launched() and forget() with the lock
+  turns::Ns others_piece_ = 0;
+  turns::Ns others_asked_at_ = 0;
 
   base::Mutex mutex_;
   base::CondVar changed_;  // `changing_` is over

@@ -29,8 +29,15 @@ LaunchNeeds::Answer LaunchNeeds::launched(const Launch& launch, Ns now) noexcept
   answer.waits = work_.launched({.expected = launch.expected,
                                  .waits = latest != 0 ? std::optional(waits) : std::nullopt,
                                  .in_turns = launch.in_turns,
-                                 .turn_waits = launch.turn_waits},
+                                 .turn_waits = launch.turn_waits,
+                                 .piece = launch.others},
                                 now);
+  answer.piece = launch.piece;
+  // Of a launch that is waited for by itself, that says how long it takes.
+  if (latest != 0 && std::exchange(launches_, 0) == 1 && is_never_measured_)
+    answer.piece = std::max(answer.piece, waits.first - launched_at_);
+  ++launches_;
+  is_never_measured_ = launch.is_never_measured;
   // What is known of launches gets out of date while they are not measured.
   unmeasured_ += std::min(now - std::exchange(launched_at_, now), kRest);
   if (launch.in_turns) unmeasured_ = 0;
@@ -45,6 +52,8 @@ void LaunchNeeds::forget() noexcept {
   work_ = {};
   unknown_ = {};
   launched_at_ = unmeasured_ = 0;
+  launches_ = 0;
+  is_never_measured_ = false;
 }
 
 }  // namespace cleave::interpose

@@ -18,13 +18,17 @@ class LaunchNeeds {
     cl_command_queue queue = nullptr;
     turns::Need need = turns::Need::none;  // for what is known of the launch itself
     turns::Ns expected = 0;                // how long it takes; 0: unknown
+    turns::Ns piece = 0;                   // what of it cannot be cut, if that is known
+    bool is_never_measured = false;        // then `expected` is a guess
     bool in_turns = false;                 // turns are taken now
     turns::Ns turn_waits = 0;              // for how long the process has waited for turns, ever
+    turns::Ns others = 0;                  // what others have on the device that cannot be cut
   };
   struct Answer {
     turns::Need launch =
         turns::Need::none;  // for the launch itself, and since launches have not been measured for long
     turns::WorkNeed::Verdict waits = turns::WorkNeed::Verdict::unchanged;
+    turns::Ns piece = 0;  // what others have to wait for; 0: nothing new
   };
   Answer launched(const Launch& launch, turns::Ns now) noexcept;
 
@@ -48,7 +52,9 @@ class LaunchNeeds {
   turns::WorkNeed work_;
   turns::UnknownNeed unknown_;
   turns::Ns launched_at_ = 0;
-  turns::Ns unmeasured_ = 0;  // for how long launches have been made without turns
+  unsigned launches_ = 0;           // since the latest wait
+  bool is_never_measured_ = false;  // the latest one
+  turns::Ns unmeasured_ = 0;        // for how long launches have been made without turns
 };
 
 }  // namespace cleave::interpose

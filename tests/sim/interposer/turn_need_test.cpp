@@ -158,6 +158,44 @@ TEST_F(TurnNeedTest, TurnsThatDoNotHelpAreGivenUp) {
   expect_each_item_ran(launches_);
 }
 
+TEST_F(TurnNeedTest, BesideWhatCannotBeCutTurnsAreNotTried) {
+  EXPECT_TRUE(ends_without_turns(kernel));
+  make_time_slices();
+  const std::uint64_t before = in_turns_so_far();
+  for (unsigned i = 0; i < 8 * turns::WorkNeed::kLinks; ++i) {
+    other.show_piece(30'000'000);
+    for (int wait = 0; wait < 2; ++wait) launch_and_wait(kernel);
+    driver.clock().sleep_for(5ms);
+  }
+  EXPECT_EQ(in_turns_so_far(), before);
+  expect_each_item_ran(launches_);
+}
+
+TEST_F(TurnNeedTest, OthersAreToldWhatCannotBeCut) {
+  driver.cost("uses_atomics", [](const sim::Launch&) { return base::Nanoseconds(7ms); });
+  const cl_kernel exchanges = make_kernel(kUsesAtomics, "uses_atomics");
+  EXPECT_TRUE(ends_without_turns(kernel));
+  EXPECT_EQ(other.longest_piece_of_others(), 0);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(launch(exchanges), CL_SUCCESS);
+    EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
+  }
+  EXPECT_GE(other.longest_piece_of_others(), 7'000'000);
+}
+
+TEST_F(TurnNeedTest, OthersAreToldHowLongSlicesAre) {
+  driver.cost("add", [](const sim::Launch& launch) {
+    return base::Nanoseconds(250'000) * static_cast<int>(launch.global[0]);
+  });
+  EXPECT_TRUE(kit::eventually([&] {
+    EXPECT_EQ(cl.launch(queue, kernel, {128, 16}), CL_SUCCESS);
+    EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
+    return other.longest_piece_of_others() > 0;
+  }));
+  EXPECT_GE(other.longest_piece_of_others(), 4'000'000);
+  EXPECT_LT(other.longest_piece_of_others(), 20'000'000) << "the launch takes 32 ms, and is cut";
+}
+
 // Its waits are the driver's own.
 class TurnNeedAloneOnTheHost : public TurnNeedTest {
  protected:
@@ -208,8 +246,8 @@ TEST_F(TurnNeedTest, ABacklogIsNoStall) {
   EXPECT_TRUE(ends_without_turns(kernel));
   for (int i = 0; i < 200; ++i, ++launches_) ASSERT_EQ(launch(kernel), CL_SUCCESS);  // 1.6 s
   other.set_weight(300);
-  ASSERT_TRUE(kit::eventually(
-      [&] { return interpose::interposer().turns.of(device)->is_needed(queue, turns::Need::none, {}); }));
+  ASSERT_TRUE(
+      kit::eventually([&] { return interpose::interposer().turns.of(device)->is_needed(queue, {}); }));
   for (int i = 0; i < 8; ++i, ++launches_) ASSERT_EQ(launch(kernel), CL_SUCCESS);
   const auto figures = interpose::interposer().turns.report().devices.at(0);
   EXPECT_EQ(figures.state, "joined");

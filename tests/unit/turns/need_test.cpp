@@ -84,9 +84,37 @@ TEST_F(NeedTest, WhateverTheFileSaysANeedLapses) {
   participants[0].needs_until = kNow * 100;
   participants[1].long_until = participants[2].long_until = -kNow;
   participants[3].needs_until = -1;
+  participants[1].coarse_until = kNow * 100;
+  participants[1].piece = 255;
   sanitize(state, kNow);
   EXPECT_TRUE(is_needed(kNow));
   EXPECT_FALSE(is_needed(kNow + kLongestNeed));
+  EXPECT_EQ(longest_piece_of_others(state, 0, kNow + kLongestNeed), 0);
+}
+
+TEST_F(NeedTest, TheLongestPieceOfOthersIsKnownForAWhile) {
+  EXPECT_EQ(longest_piece_of_others(state, 0, kNow), 0);
+  show_piece(state, 0, 9'000'000, kNow);
+  EXPECT_EQ(longest_piece_of_others(state, 0, kNow), 0) << "its own";
+  show_piece(state, 1, 1'500'000, kNow);
+  show_piece(state, 2, 4'000'000, kNow);
+  EXPECT_EQ(longest_piece_of_others(state, 0, kNow), 4'000'000);
+  EXPECT_EQ(longest_piece_of_others(state, 1, kNow), 9'000'000);
+  show_piece(state, 2, 1'000'000, kNow + 1);
+  EXPECT_EQ(longest_piece_of_others(state, 0, kNow + 1), 4'000'000) << "there may be more of these";
+  EXPECT_EQ(longest_piece_of_others(state, 0, kNow + 1 + kPieceLasts), 0);
+  show_piece(state, 2, 1'000'000, kNow + 1 + kPieceLasts);
+  EXPECT_EQ(longest_piece_of_others(state, 0, kNow + 1 + kPieceLasts), 1'000'000);
+  participants[2].nonce = 0;
+  EXPECT_EQ(longest_piece_of_others(state, 0, kNow + 1 + kPieceLasts), 0);
+}
+
+TEST_F(NeedTest, NoPieceIsShownAsAShorterOne) {
+  show_piece(state, 1, 1'000'001, kNow);
+  EXPECT_GE(longest_piece_of_others(state, 0, kNow), 1'000'001);
+  EXPECT_LE(longest_piece_of_others(state, 0, kNow), 1'200'000);
+  show_piece(state, 1, 1'000'000'000, kNow);
+  EXPECT_GE(longest_piece_of_others(state, 0, kNow), 30'000'000) << "as long as can be shown";
 }
 
 TEST_F(NeedTest, ANeedThatIsWithdrawnLapsesAtOnce) {
@@ -110,6 +138,7 @@ struct Chain {
   Ns cost = 2'000'000;
   Ns rest = 0;       // from the first wait's end to that of another one
   Ns turn_wait = 0;  // between the first launch and its beginning
+  Ns piece = 0;      // of others
   bool in_turns = false;
 
   WorkNeed need{};
@@ -136,7 +165,7 @@ struct Chain {
     return launch(waits);
   }
   Verdict launch(std::optional<WorkNeed::Waits> waits) {
-    return need.launched({kernel, waits, in_turns, turn_waits}, now);
+    return need.launched({kernel, waits, in_turns, turn_waits, piece}, now);
   }
   // Its need has shown, and from now on it takes turns.
   void begin_turns(Ns cost_in_turns, Ns turn_wait_of_each = 0) {
@@ -168,6 +197,13 @@ struct Chain {
       if (run_one() == Verdict::needs_turns) return now - began;
     }
     return std::nullopt;
+  }
+  // So many waits that follow each other, and then a rest.
+  Verdict request(unsigned waits) {
+    pause = 50'000;
+    run(waits - 1);
+    pause = 5'000'000;
+    return run_one();
   }
   // The program rests for so long after its last wait, and its need lapses.
   void rest_for(Ns time) {
@@ -352,6 +388,43 @@ TEST(WorkNeed, TurnsAreTriedAgainAfterPausesThatBecomeLonger) {
   chain.turn_wait = 10'000'000;
   ASSERT_TRUE(chain.given_up_within(kMany));
   EXPECT_LE(chain.pause_until_the_next_trial(), WorkNeed::kFirstPause + WorkNeed::kPeriod);
+}
+
+// One wait of a request waits for it in turns, and each of them for a time slice without.
+TEST(WorkNeed, BesideWhatCannotBeCutTurnsAreLeftAloneIfTheyCannotHelp) {
+  const auto needs_turns = [](unsigned waits, Ns piece) {
+    Chain chain{.piece = piece};
+    for (unsigned i = 0; i < 5 * WorkNeed::kLinks / waits; ++i) {
+      if (chain.request(waits) == Verdict::needs_turns) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(needs_turns(2, 0));
+  EXPECT_TRUE(needs_turns(2, 1'500'000));
+  EXPECT_FALSE(needs_turns(2, 7'000'000));
+  EXPECT_TRUE(needs_turns(20, 7'000'000));
+  EXPECT_FALSE(needs_turns(20, 31'000'000 * 2));
+}
+
+TEST(WorkNeed, TurnsThatHelpedAreGivenUpWhileOthersCannotBeCut) {
+  Chain chain;
+  chain.begin_turns(300'000);
+  for (unsigned i = 0; i < WorkNeed::kTrial; ++i) ASSERT_NE(chain.request(2), Verdict::does_not_help);
+  chain.piece = 7'000'000;
+  unsigned given_up = 0;
+  for (unsigned i = 0; i < kMany; ++i) {
+    const Verdict verdict = chain.request(2);
+    EXPECT_NE(verdict, Verdict::needs_turns);
+    given_up += verdict == Verdict::does_not_help ? 1 : 0;
+    chain.in_turns = false;
+    chain.cost = 2'000'000;
+  }
+  EXPECT_LE(given_up, 1U) << "the second request may have said so already";
+  chain.piece = 1'000'000;
+  EXPECT_EQ(chain.request(2), Verdict::needs_turns);
+  chain.in_turns = true;
+  chain.cost = 300'000;
+  for (unsigned i = 0; i < kMany; ++i) ASSERT_NE(chain.request(2), Verdict::does_not_help);
 }
 
 TEST(WorkNeed, WhatWaitsTakeWithoutTurnsIsMeasuredAnew) {
