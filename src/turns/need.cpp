@@ -101,7 +101,7 @@ WorkNeed::Verdict WorkNeed::launched(const Launch& launch, Ns now) {
   work_ += launch.expected;
   is_known_ &= launch.expected > 0;
   if (!has_need_ && links_ >= kLinks && now >= pauses_until_ && is_costly_without()) try_turns(now);
-  const bool needs_turns = has_need_ && links_ >= (has_helped_ ? kLinksAgain : kLinks);
+  const bool needs_turns = has_need_ && (has_helped_ ? shows_again() : links_ >= kLinks);
   if (!needs_turns) return verdict;
   const bool could_help = !std::exchange(cannot_help_, !can_help(launch.piece));
   if (cannot_help_) return could_help ? Verdict::does_not_help : verdict;
@@ -116,10 +116,20 @@ bool WorkNeed::can_help(Ns piece) const {
   return rests_ * static_cast<double>(piece) * 100 <= static_cast<double>(wait_without_ * kHelpful);
 }
 
+// Of the latest ones in this period, at most kLinks.
+unsigned WorkNeed::costly_without() const {
+  const auto end = without_.begin() + std::min(waits_without_, kLinks);
+  return static_cast<unsigned>(
+      std::count_if(without_.begin(), end, [](const Wait& wait) { return wait.is_costly; }));
+}
+
 bool WorkNeed::is_costly_without() const {
-  const auto costly =
-      std::count_if(without_.begin(), without_.end(), [](const Wait& w) { return w.is_costly; });
-  return waits_without_ >= kLinks && 2 * static_cast<unsigned>(costly) >= kLinks;
+  return waits_without_ >= kLinks && 2 * costly_without() >= kLinks;
+}
+
+bool WorkNeed::shows_again() const {
+  const unsigned waits = std::min(waits_without_, kLinks);
+  return links_ >= kLinksAgain && (waits == 0 || 2 * costly_without() > waits);
 }
 
 void WorkNeed::try_turns(Ns now) {

@@ -93,7 +93,8 @@ class WorkNeed {
   static constexpr Ns kShortWork = 1'500'000;
   // A wait with so little between it and the next launch is a link of a chain.
   static constexpr Ns kSoon = 500'000;
-  // So many links within `kPeriod` may be a need. Where turns have helped, `kLinksAgain` are.
+  // So many links within `kPeriod` may be a need. Where turns have helped, `kLinksAgain` are, unless half of the waits without turns
+  // among these cost little: the others may have changed.
   static constexpr unsigned kLinks = 16;
   static constexpr unsigned kLinksAgain = 2;
   static constexpr Ns kPeriod = 1'000'000'000;
@@ -155,7 +156,9 @@ class WorkNeed {
   Verdict note(const Launch& next, Ns work, Ns now);
   void note_without(Wait wait, Ns now);
   Verdict judge(Ns now);
+  [[nodiscard]] unsigned costly_without() const;
   [[nodiscard]] bool is_costly_without() const;
+  [[nodiscard]] bool shows_again() const;
 
   // What is waited for next.
   unsigned launches_ = 0;

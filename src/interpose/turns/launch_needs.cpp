@@ -32,18 +32,29 @@ LaunchNeeds::Answer LaunchNeeds::launched(const Launch& launch, Ns now) noexcept
                                  .turn_waits = launch.turn_waits,
                                  .piece = launch.others},
                                 now);
-  answer.piece = launch.piece;
-  // Of a launch that is waited for by itself, that says how long it takes.
-  if (latest != 0 && std::exchange(launches_, 0) == 1 && is_never_measured_)
-    answer.piece = std::max(answer.piece, waits.first - launched_at_);
-  ++launches_;
-  is_never_measured_ = launch.is_never_measured;
+  answer.piece = std::max(launch.piece, note_unmeasured(launch, latest != 0 ? waits.first : 0, now));
   // What is known of launches gets out of date while they are not measured.
   unmeasured_ += std::min(now - std::exchange(launched_at_, now), kRest);
   if (launch.in_turns) unmeasured_ = 0;
   answer.launch = launch.need == Need::none && unmeasured_ > kMeasuredAgain ? Need::unknown : launch.need;
   if (answer.launch == Need::unknown && !unknown_.counts(now)) answer.launch = Need::none;
   return answer;
+}
+
+// Of launches that are never measured, and waited for by themselves, the program's wait tells how long they take. Returns that, if it
+// is for those before `launch`, and `waited`, when it ended, is not 0.
+turns::Ns LaunchNeeds::note_unmeasured(const Launch& launch, Ns waited, Ns now) noexcept {
+  Ns took = 0;
+  if (waited != 0) {
+    if (unmeasured_since_wait_ && launches_ <= WorkNeed::kMostLaunches) took = waited - first_launch_;
+    launches_ = 0;
+  }
+  if (launches_++ == 0) {
+    first_launch_ = now;
+    unmeasured_since_wait_ = true;
+  }
+  unmeasured_since_wait_ &= launch.is_never_measured;
+  return took;
 }
 
 void LaunchNeeds::forget() noexcept {
@@ -53,7 +64,7 @@ void LaunchNeeds::forget() noexcept {
   unknown_ = {};
   launched_at_ = unmeasured_ = 0;
   launches_ = 0;
-  is_never_measured_ = false;
+  unmeasured_since_wait_ = false;
 }
 
 }  // namespace cleave::interpose

@@ -44,6 +44,8 @@ class LaunchNeeds {
   void forget() noexcept;
 
  private:
+  turns::Ns note_unmeasured(const Launch& launch, turns::Ns waited, turns::Ns now) noexcept;
+
   // When the first wait of the program for its latest launch ended, and the latest wait since then; 0: there was none.
   std::atomic<turns::Ns> first_wait_{0};
   std::atomic<turns::Ns> latest_wait_{0};
@@ -52,9 +54,10 @@ class LaunchNeeds {
   turns::WorkNeed work_;
   turns::UnknownNeed unknown_;
   turns::Ns launched_at_ = 0;
-  unsigned launches_ = 0;           // since the latest wait
-  bool is_never_measured_ = false;  // the latest one
-  turns::Ns unmeasured_ = 0;        // for how long launches have been made without turns
+  unsigned launches_ = 0;               // since the latest wait
+  turns::Ns first_launch_ = 0;          // when the first of them was made
+  bool unmeasured_since_wait_ = false;  // none of them is ever measured
+  turns::Ns unmeasured_ = 0;            // for how long launches have been made without turns
 };
 
 }  // namespace cleave::interpose

@@ -337,11 +337,22 @@ TEST(WorkNeed, WhereTurnsHaveHelpedTheNeedShowsAgainAtOnce) {
   chain.begin_turns(300'000);
   chain.run(WorkNeed::kTrial);
   chain.rest_for(2 * duration_of(Need::waits));
+  chain.cost = 2'000'000;
   EXPECT_EQ(chain.run(WorkNeed::kLinksAgain + 1), Verdict::needs_turns);
   // At first the others execute what they have launched meanwhile.
   chain.in_turns = true;
-  chain.cost = 2'000'000;
   EXPECT_EQ(chain.run(2 * WorkNeed::kTrial), Verdict::needs_turns);
+}
+
+TEST(WorkNeed, WhereWaitsCostLittleAfterARestTheNeedDoesNotShowAgain) {
+  Chain chain;
+  chain.begin_turns(300'000);
+  chain.run(WorkNeed::kTrial);
+  chain.rest_for(2 * duration_of(Need::waits));
+  chain.cost = 100'000;
+  for (unsigned i = 0; i < kMany; ++i) ASSERT_EQ(chain.run_one(), Verdict::unchanged);
+  chain.cost = 2'000'000;
+  EXPECT_EQ(chain.run(WorkNeed::kPeriod / 2'000'000), Verdict::needs_turns) << "and again if they do";
 }
 
 // Each request is long enough to show a need, and too short for all of a trial.
