@@ -88,9 +88,10 @@ WorkNeed::Verdict WorkNeed::launched(const Launch& launch, Ns now) {
     const bool is_known = std::exchange(is_known_, true);
     if (launches != 0 && launches <= kMostLaunches && is_known && work < kPerhapsShort &&
         launch.waits->first >= first_) {
-      const bool rested = now - launch.waits->latest > kSoon;
-      if (!rested) ++links_;
-      rests_ += ((rested ? 1 : 0) - rests_) * kLatestRest;
+      if (now - launch.waits->latest <= kSoon) ++links_;
+      // Whatever the program has waited for meanwhile, it did not keep the device.
+      const bool gave_away = now - launch.waits->first > kSoon;
+      rests_ += ((gave_away ? 1 : 0) - rests_) * kLatestRest;
       if (verdict == Verdict::unchanged) verdict = note(launch, work, now);
     }
   }

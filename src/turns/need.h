@@ -173,7 +173,7 @@ class WorkNeed {
   std::array<Wait, kLinks> without_;  // turns; the latest ones
   unsigned waits_without_ = 0;
 
-  double rests_ = 0;  // behind which share of the latest waits no launch came soon
+  double rests_ = 0;  // after which share of the latest waits no launch came soon
 
   bool has_need_ = false;
   bool has_helped_ = false;

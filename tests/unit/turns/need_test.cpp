@@ -415,6 +415,9 @@ TEST(WorkNeed, BesideWhatCannotBeCutTurnsAreLeftAloneIfTheyCannotHelp) {
   EXPECT_FALSE(needs_turns(2, 7'000'000));
   EXPECT_TRUE(needs_turns(20, 7'000'000));
   EXPECT_FALSE(needs_turns(20, 31'000'000 * 2));
+  // It has waited for something else meanwhile.
+  Chain copies{.rest = 5'000'000, .piece = 7'000'000};
+  EXPECT_EQ(copies.run(4 * WorkNeed::kLinks), Verdict::unchanged);
 }
 
 TEST(WorkNeed, TurnsThatHelpedAreGivenUpWhileOthersCannotBeCut) {
