@@ -20,11 +20,17 @@ class CallGraph::Macros {
   // The names in `defined` have unknown meanings. The text of `tokens` must outlive this.
   Macros(const Tokens& tokens, const std::vector<std::string>& defined) {
     for (const std::string& name : defined)
-      meanings_[name].expands_beyond_names = meanings_[name].more_than_value = true;
+      meanings_[name] = {
+          .expands_beyond_names = true, .more_than_value = true, .is_number = false, .names = {}};
     for (std::size_t i = 0; i + 2 < tokens.list.size(); ++i) {
       const bool defines =
           tokens.list[i].directive && tokens.list[i].is("#") && tokens.list[i + 1].is("define");
       if (defines && tokens.list[i + 2].kind != Token::Kind::end_of_directive) add(tokens.list, i + 2);
+    }
+    for (auto& [name, meaning] : meanings_) {
+      meaning.more_than_value |= std::any_of(
+          meaning.names.begin(), meaning.names.end(),
+          [&](std::string_view used) { return used.starts_with("get_") && meanings_.contains(used); });
     }
   }
 
@@ -43,6 +49,14 @@ class CallGraph::Macros {
     });
   }
 
+  // Whether macros in a declaration may stand for anything but a number.
+  [[nodiscard]] bool may_declare(const Tokens& declaration) const {
+    return std::any_of(declaration.list.begin(), declaration.list.end(), [&](const Token& token) {
+      const auto found = meanings_.find(token.text);
+      return found != meanings_.end() && !found->second.is_number;
+    });
+  }
+
   // Whether a word that find_harmless_atomics() relies on may mean something else.
   [[nodiscard]] bool redefine_words() const {
     return std::any_of(HarmlessAtomics::kWords.begin(), HarmlessAtomics::kWords.end(),
@@ -53,7 +67,8 @@ class CallGraph::Macros {
   struct Meaning {
     bool expands_beyond_names = false;  // expands to more than names, in at least one definition
     bool more_than_value =
-        false;  // is, in one, no expression without variables, nor a word that declares nothing
+        false;              // is, in one, no expression without variables, nor a word that declares nothing
+    bool is_number = true;  // in all of them, one number
     std::vector<std::string_view> names;
   };
 
@@ -68,6 +83,8 @@ class CallGraph::Macros {
   void add(const std::vector<Token>& tokens, std::size_t name) {
     Meaning& meaning = meanings_[std::string(tokens[name].text)];
     const bool before = meaning.more_than_value;
+    meaning.is_number &= tokens[name + 1].kind == Token::Kind::number &&
+                         tokens[name + 2].kind == Token::Kind::end_of_directive;
     for (std::size_t i = name + 1; tokens[i].kind != Token::Kind::end_of_directive; ++i) {
       meaning.expands_beyond_names |= tokens[i].kind != Token::Kind::name;
       meaning.names.push_back(tokens[i].text);
@@ -144,6 +161,7 @@ Findings findings_in_function(const Tokens& tokens, const JoinedText& text, bool
   harmless.tokens.resize(tokens.list.size(), false);
   if (!hides_code) harmless = find_harmless_atomics(tokens);
   const std::vector<bool> qualifiers = find_private_volatiles(tokens, hides);
+  harmless.has_private_volatiles = std::find(qualifiers.begin(), qualifiers.end(), true) != qualifiers.end();
   for (std::size_t i = 0; i < qualifiers.size(); ++i)
     harmless.tokens[i] = harmless.tokens[i] || qualifiers[i];
   Findings found;
@@ -175,7 +193,7 @@ void CallGraph::add_part(const Part& part, const Macros& known, Tokens& callers,
                          std::vector<Seen>& seen) {
   const JoinedText& text = part.source->text;
   const bool words = !known.redefine_words();
-  const auto hides = [&](const Tokens& tokens) { return known.may_hide_code(tokens); };
+  const auto hides = [&](const Tokens& tokens) { return known.may_declare(tokens); };
   const auto add = [&](Names& names, std::string_view name, Findings findings, Tokens body) {
     names[std::string(name)].push_back(nodes_.size());
     nodes_.push_back({std::move(findings), {}});

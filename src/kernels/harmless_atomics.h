@@ -31,6 +31,8 @@ struct HarmlessAtomics {
   std::vector<bool>
       tokens;  // those of the function that are the names of harmless operations, or harmless qualifiers
   bool add_to_global = false;  // some of them are, as long as there is no loop
+  // Some are those of kernels/private_volatiles.h, which are harmless as long as there is no loop that may wait.
+  bool has_private_volatiles = false;
 };
 
 // `function` are the tokens of one function, from its head to its closing brace. No macro in it may stand for more than a

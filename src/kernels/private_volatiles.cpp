@@ -23,6 +23,7 @@ class VolatileReader {
 
   std::vector<bool> run() && {
     std::vector<bool> found(list_.size(), false);
+    if (has_branches()) return found;
     for (std::size_t i = 0; i < list_.size(); ++i) {
       if (list_[i].directive) continue;
       if (is_in(kVolatile, list_[i].text) && begins_statement() && is_declaration(i)) found[i] = true;
@@ -33,13 +34,22 @@ class VolatileReader {
   }
 
  private:
+  // Where a compiler may skip a part, what stands in front of something is not certain.
+  [[nodiscard]] bool has_branches() const {
+    bool in_body = false;
+    for (std::size_t i = 0; i + 1 < list_.size(); ++i) {
+      in_body |= !list_[i].directive && list_[i].is("{");
+      if (in_body && list_[i].directive && list_[i].is("#") && !list_[i + 1].is("pragma")) return true;
+    }
+    return false;
+  }
+
   [[nodiscard]] bool is(std::size_t at, Text sign) const { return at < list_.size() && list_[at].is(sign); }
   [[nodiscard]] bool is_before(Text sign) const { return before_ != nullptr && before_->is(sign); }
 
-  // In a block of statements, not in a structure or in the argument of a macro.
+  // In a block of statements, not in a structure or in the argument of a macro. Behind a } a type may have ended.
   [[nodiscard]] bool begins_statement() const {
-    return parentheses_.empty() && in_blocks_ && !braces_.empty() &&
-           (is_before(";") || is_before("{") || is_before("}"));
+    return parentheses_.empty() && in_blocks_ && !braces_.empty() && (is_before(";") || is_before("{"));
   }
 
   void follow(std::size_t at) {
@@ -60,7 +70,8 @@ class VolatileReader {
 
   // Behind another word, which may be a macro, a structure may begin.
   [[nodiscard]] bool opens_block() const {
-    return begins_statement() || is_in(kBeforeBlock, before_->text) || (is_before(")") && behind_condition_);
+    return begins_statement() || is_before("}") || is_in(kBeforeBlock, before_->text) ||
+           (is_before(")") && behind_condition_);
   }
 
   // volatile INTEGER NAME; or volatile INTEGER NAME = VALUE;

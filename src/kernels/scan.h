@@ -24,8 +24,9 @@ struct Scan {
   bool loops = false;                      // may do something more than once
   bool adds_to_global =
       false;  // has operations that communicate only if it loops (kernels/harmless_atomics.h)
-  bool fences_global = false;  // has barriers of global memory, which communicate only if it has open loops
-  bool open_loops = false;     // has loops that may wait for another work-group (kernels/open_loops.h)
+  // Has barriers of global memory, or volatile variables of its own, which communicate only if it has open loops.
+  bool fences_global = false;
+  bool open_loops = false;  // has loops that may wait for another work-group (kernels/open_loops.h)
   // A work-group may read or overwrite what another one stores by plain accesses (kernels/shared_stores.h). With open
   // loops that is communication.
   bool shares_stores = false;

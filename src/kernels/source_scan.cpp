@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/name_list.h"
 #include "kernels/prelude.h"
 #include "kernels/token_pasting.h"
 
@@ -116,6 +117,7 @@ class Scanner {
     if (harmless_ != nullptr && harmless_->tokens[at_]) {
       scan_.communicates = communicates;
       scan_.adds_to_global |= harmless_->add_to_global;
+      scan_.fences_global |= harmless_->has_private_volatiles && is_in(kVolatile, name);
     }
     scan_.fences_global |= contains(kBarriers, name) && !is_local_barrier(at);
     if (scan_.ambiguous && !ambiguous) unreadable_ = name;

@@ -105,6 +105,9 @@ INSTANTIATE_TEST_SUITE_P(
         "kernel void k(local int* p) { GP __attribute__((x)) p = g; int x = atomic_inc(p); }",
         "kernel void k(local int* p) { struct { int a; } *q, *p; int x = atomic_inc(p); }",
         "#define SHADOW global int* p = g;\nkernel void k(local int* p) { SHADOW int x = atomic_inc(p); }",
+        "#define get_q global int* p = g;\n#define SHADOW get_q\nkernel void k(local int* p) { SHADOW int x "
+        "= "
+        "atomic_inc(p); }",
         "#define GPTR(n) global int* n = g\nkernel void k(local int* p) { GPTR(p); int x = atomic_inc(p); }",
         "#define P p\nkernel void k(local int* p) { GP P = g; int x = atomic_inc(p); }",
         "#define LIST(a, b) a, b\nkernel void k(local int* p) { GP LIST(a, p) = g; int x = atomic_inc(p); }",
