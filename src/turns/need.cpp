@@ -40,8 +40,8 @@ void show_piece(View state, std::uint32_t slot, Ns wait, Ns now) {
   Participant& p = state.participants[slot];
   const Ns units = (std::max<Ns>(wait, 0) + kPieceUnit - 1) / kPieceUnit;
   const auto piece = static_cast<std::uint8_t>(std::min<Ns>(units, std::numeric_limits<std::uint8_t>::max()));
-  p.piece = p.coarse_until > now ? std::max(p.piece, piece) : piece;
-  p.coarse_until = std::max(p.coarse_until, now + kPieceLasts);
+  p.piece = piece;
+  p.coarse_until = now + kPieceLasts;
 }
 
 Ns longest_piece_of_others(const View& state, std::uint32_t slot, Ns now) {
@@ -105,7 +105,10 @@ WorkNeed::Verdict WorkNeed::launched(const Launch& launch, Ns now) {
   const bool needs_turns = has_need_ && (has_helped_ ? shows_again() : links_ >= kLinks);
   if (!needs_turns) return verdict;
   const bool could_help = !std::exchange(cannot_help_, !can_help(launch.piece));
-  if (cannot_help_) return could_help ? Verdict::does_not_help : verdict;
+  if (cannot_help_) {
+    if (!has_helped_) has_need_ = false;  // nothing was tried
+    return could_help ? Verdict::does_not_help : verdict;
+  }
   if (!could_help) {
     needed_since_ = undecided_since_ = now;
     trial_ = {};

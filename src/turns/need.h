@@ -47,7 +47,7 @@ bool renew(View state, std::uint32_t slot, Need need, Ns now);
 // The need of a participant that waits, and of what is unknown, lapses now. The same requirement; others have to be told.
 void withdraw(View state, std::uint32_t slot, Ns now);
 
-// For kPieceLasts, others wait for `wait`, or longer, on average, until what the participant has on the device has ended: a launch that
+// For kPieceLasts, others wait for `wait`, on average, until what the participant has on the device has ended: a launch that
 // cannot be cut, or slices that cannot be shorter. The same requirement of the slot.
 constexpr Ns kPieceLasts = 2'000'000'000;
 void show_piece(View state, std::uint32_t slot, Ns wait, Ns now);

@@ -91,8 +91,8 @@ class Turns {
   // Ends this process's Need::waits at once, and Need::unknown, which shares its time. Each may be shown again.
   void withdraw_need() noexcept;
 
-  // Others wait for so long, on average, for what this process has on the device (need.h), for a time; to be called again while
-  // they do. Cheap if they know.
+  // Others wait for so long, on average, for what this process has on the device (need.h); to be called again while they do. They are
+  // told the longest one of the last seconds. Cheap if they know.
   void show_piece(Ns wait) noexcept;
   // What the others have shown. Reads the file.
   [[nodiscard]] Ns longest_piece_of_others() noexcept;
@@ -179,6 +179,7 @@ class Turns {
   std::array<std::atomic<Ns>, 4> needs_until_{};  // of each Need: as last told to the others
   std::atomic<Ns> piece_{0};                      // as last told to the others
   std::atomic<Ns> piece_until_{0};
+  std::atomic<Ns> piece_at_{0};                   // when there was one as long
   unsigned users_ CLEAVE_GUARDED_BY(mutex_) = 0;  // threads between begin() and end()
   Ns reaped_at_ CLEAVE_GUARDED_BY(mutex_) = 0;
   std::string problem_ CLEAVE_GUARDED_BY(mutex_);
