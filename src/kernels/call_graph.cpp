@@ -19,9 +19,10 @@ class CallGraph::Macros {
  public:
   // The names in `defined` have unknown meanings. The text of `tokens` must outlive this.
   Macros(const Tokens& tokens, const std::vector<std::string>& defined) {
-    for (const std::string& name : defined)
+    for (const std::string& name : defined) {
       meanings_[name] = {
           .expands_beyond_names = true, .more_than_value = true, .is_number = false, .names = {}};
+    }
     for (std::size_t i = 0; i + 2 < tokens.list.size(); ++i) {
       const bool defines =
           tokens.list[i].directive && tokens.list[i].is("#") && tokens.list[i + 1].is("define");
