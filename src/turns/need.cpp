@@ -54,6 +54,19 @@ Ns longest_piece_of_others(const View& state, std::uint32_t slot, Ns now) {
   return longest;
 }
 
+std::optional<Ns> ShownPiece::note(Ns wait, Ns now) {
+  const bool is_longest = wait >= longest_ || now - longest_at_ >= kPieceLasts;
+  const bool is_known = wait <= longest_ && now - told_at_ < kPieceLasts / 2;
+  const bool is_shorter = is_longest && wait < longest_;
+  if (is_longest) {
+    longest_ = wait;
+    longest_at_ = now;
+  }
+  if (is_known && !is_shorter) return std::nullopt;
+  told_at_ = now;
+  return longest_;
+}
+
 NeededUntil needed_until(const View& state) {
   NeededUntil needed;
   Ns longest = 0;  // of two or more that make long launches, as long as two of them do
@@ -103,11 +116,15 @@ WorkNeed::Verdict WorkNeed::launched(const Launch& launch, Ns now) {
   is_known_ &= launch.expected > 0;
   if (!has_need_ && links_ >= kLinks && now >= pauses_until_ && is_costly_without()) try_turns(now);
   const bool needs_turns = has_need_ && (has_helped_ ? shows_again() : links_ >= kLinks);
-  if (!needs_turns) return verdict;
-  const bool could_help = !std::exchange(cannot_help_, !can_help(launch.piece));
+  return needs_turns ? unless_hopeless(launch.piece, verdict, now) : verdict;
+}
+
+// The need shows, unless turns cannot help. The others are told once that it does not any more.
+WorkNeed::Verdict WorkNeed::unless_hopeless(Ns piece, Verdict otherwise, Ns now) {
+  const bool could_help = !std::exchange(cannot_help_, !can_help(piece));
   if (cannot_help_) {
     if (!has_helped_) has_need_ = false;  // nothing was tried
-    return could_help ? Verdict::does_not_help : verdict;
+    return could_help ? Verdict::does_not_help : otherwise;
   }
   if (!could_help) {
     needed_since_ = undecided_since_ = now;

@@ -9,8 +9,8 @@
 //
 // A need for a time lapses by itself, so that a process that is stopped or rests keeps nobody in turns.
 //
-// Where what others have on the device cannot be cut, a turn begins when it has ended. So each shows how long that takes, if it does,
-// and who waits for short kernels leaves turns alone where these would not help.
+// A turn begins when what others have on the device has ended. Where that takes long, since it cannot be cut, each participant shows
+// how long, and a program that waits for short kernels does without turns if they cannot help it.
 //
 // Not thread-safe. No clock, no allocation.
 #pragma once
@@ -53,6 +53,18 @@ constexpr Ns kPieceLasts = 2'000'000'000;
 void show_piece(View state, std::uint32_t slot, Ns wait, Ns now);
 // The longest one that others than `slot` have shown.
 [[nodiscard]] Ns longest_piece_of_others(const View& state, std::uint32_t slot, Ns now);
+
+// What a participant shows of its own: the longest one of the last kPieceLasts.
+class ShownPiece {
+ public:
+  // Others wait for `wait`. What show_piece() is to be called with, if the others do not know.
+  std::optional<Ns> note(Ns wait, Ns now);
+
+ private:
+  Ns longest_ = 0;
+  Ns longest_at_ = 0;  // when there was one as long
+  Ns told_at_ = -kPieceLasts;
+};
 
 // Until when turns are needed as things stand: `now` or earlier, not at all; without a time, until somebody leaves.
 struct NeededUntil {
@@ -153,6 +165,7 @@ class WorkNeed {
   [[nodiscard]] bool can_help(Ns piece) const;
   void try_turns(Ns now);
   void give_up(Ns now);
+  Verdict unless_hopeless(Ns piece, Verdict otherwise, Ns now);
   Verdict note(const Launch& next, Ns work, Ns now);
   void note_without(Wait wait, Ns now);
   Verdict judge(Ns now);

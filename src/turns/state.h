@@ -61,13 +61,13 @@ struct Participant {
   std::uint8_t borrows = 0;    // 1: its cap holds only while others want the device
   std::uint8_t throttled = 0;  // 1: not before `paid_at`
   std::uint8_t needs = 0;      // 1: it needs turns, whatever it does (need.h)
-  std::uint8_t piece =
-      0;  // until `coarse_until`: how long others wait for what it has on the device (need.h)
+  // How long others wait for what it has on the device (need.h), in units of 0.125 ms; 255: or longer.
+  std::uint8_t piece = 0;
   std::uint32_t idle =
       0;  // ns of `used`, at most, in which it did not use the device: taken off what it uses next
-  Ns needs_until = 0;  // it needs turns until then, for what it does
-  Ns long_until = 0;   // it makes long launches until then, which need turns among themselves
-  Ns coarse_until = 0;
+  Ns needs_until = 0;   // it needs turns until then, for what it does
+  Ns long_until = 0;    // it makes long launches until then, which need turns among themselves
+  Ns coarse_until = 0;  // `piece` counts until then
   std::array<char, kTenantBytes> tenant_name{};  // for reports; not always with a final NUL
 
   friend bool operator==(const Participant&, const Participant&) = default;

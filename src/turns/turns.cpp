@@ -101,7 +101,7 @@ void Turns::reset_in_child() noexcept {
   watching_.reset();
   company_->forget();
   for (auto& until : needs_until_) until = 0;
-  piece_ = piece_until_ = 0;
+  piece_ = {};
   leaving_ = false;
   users_ = 0;
   self_ = {};
@@ -133,7 +133,7 @@ bool Turns::join(std::string& problem) {
   newcomer.pid = static_cast<std::uint32_t>(getpid());
   newcomer.needs = always_needs() ? 1 : 0;
   for (auto& until : needs_until_) until = 0;
-  piece_ = piece_until_ = 0;
+  piece_ = {};
   const bool joined = file->update([&, self = self_](View state, Ns now) {
     protocol_.reap(state, self, now, *file);
     protocol_.join(state, self, newcomer, now, *file);
@@ -322,23 +322,14 @@ void Turns::withdraw_need() noexcept {
 }
 
 void Turns::show_piece(Ns wait) noexcept {
-  const Ns at = monotonic_now();
-  const Ns told = piece_.load(std::memory_order_relaxed);
-  if (wait >= told) piece_at_.store(at, std::memory_order_relaxed);
-  const bool is_valid = at - piece_at_.load(std::memory_order_relaxed) < kPieceLasts;
-  const bool is_known = piece_until_.load(std::memory_order_relaxed) - at > kPieceLasts / 2;
-  if (is_valid && is_known && wait <= told) return;
-  // There has been none as long for a while.
-  if (!is_valid) piece_at_.store(at, std::memory_order_relaxed);
-  const Ns longest = is_valid ? std::max(wait, told) : wait;
   const base::MutexLock lock(mutex_);
   if (!file_) return;
+  const auto longest = piece_.note(wait, monotonic_now());
+  if (!longest) return;
   file_->update([&](View state, Ns now) {
     mutex_.assert_held();
-    if (!exists(state, self_.slot) || state.participants[self_.slot].nonce != self_.nonce) return;
-    turns::show_piece(state, self_.slot, longest, now);
-    piece_ = longest;
-    piece_until_ = now + kPieceLasts;
+    if (exists(state, self_.slot) && state.participants[self_.slot].nonce == self_.nonce)
+      turns::show_piece(state, self_.slot, *longest, now);
   });
 }
 

@@ -177,9 +177,7 @@ class Turns {
   Self self_ CLEAVE_GUARDED_BY(mutex_);
   Ns idle_ CLEAVE_GUARDED_BY(mutex_) = 0;         // that has not been credited yet
   std::array<std::atomic<Ns>, 4> needs_until_{};  // of each Need: as last told to the others
-  std::atomic<Ns> piece_{0};                      // as last told to the others
-  std::atomic<Ns> piece_until_{0};
-  std::atomic<Ns> piece_at_{0};                   // when there was one as long
+  ShownPiece piece_ CLEAVE_GUARDED_BY(mutex_);
   unsigned users_ CLEAVE_GUARDED_BY(mutex_) = 0;  // threads between begin() and end()
   Ns reaped_at_ CLEAVE_GUARDED_BY(mutex_) = 0;
   std::string problem_ CLEAVE_GUARDED_BY(mutex_);

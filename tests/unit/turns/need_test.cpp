@@ -125,6 +125,27 @@ TEST_F(NeedTest, ANeedThatIsWithdrawnLapsesAtOnce) {
   EXPECT_TRUE(is_needed(kNow + 3)) << "another one's";
 }
 
+TEST(ShownPiece, IsTheLongestOfTheLastSecondsAndToldAgainInTime) {
+  ShownPiece shown;
+  EXPECT_EQ(shown.note(30'000'000, kNow), 30'000'000);
+  EXPECT_EQ(shown.note(2'000'000, kNow + 1), std::nullopt) << "they know";
+  EXPECT_EQ(shown.note(2'000'000, kNow + kPieceLasts / 2), 30'000'000) << "before it lapses";
+  EXPECT_EQ(shown.note(2'000'000, kNow + kPieceLasts), 2'000'000) << "none has been as long for a while";
+  EXPECT_EQ(shown.note(1'000'000, kNow + kPieceLasts + 1), std::nullopt);
+  EXPECT_EQ(shown.note(3'000'000, kNow + kPieceLasts + 2), 3'000'000) << "at once";
+}
+
+TEST(ShownPiece, NeverLapsesWhileItGoesOn) {
+  ShownPiece shown;
+  Ns told_at = kNow - kPieceLasts;
+  for (Ns now = kNow; now < kNow + 20 * kPieceLasts; now += kPieceLasts / 100) {
+    const auto told = shown.note(5'000'000, now);
+    if (told) told_at = now;
+    ASSERT_EQ(told.value_or(5'000'000), 5'000'000);
+    ASSERT_LT(now - told_at, kPieceLasts);
+  }
+}
+
 using Verdict = WorkNeed::Verdict;
 
 // A program that waits after every `each` launches, with `pause` from a wait's end to the next launch. A wait ends `cost` after the
