@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kSource = R"(
   kernel void add(global int* a, int n) { a[get_global_id(0)] += n; }
   kernel void hello(int n) { printf("hello %d\n", n); }
-  kernel void endless(global int* a) { while (atomic_add(a, 0) == 0) {} }
+  kernel void endless(global int* a) { for (atomic_xchg(a, 0); atomic_add(a, 0) == 0;) {} }
 )";
 constexpr std::uint64_t kProgram = 4;
 constexpr std::uint64_t kKernel = 5;
@@ -32,6 +32,25 @@ std::int64_t cpu_time(pid_t process) {
   for (int i = 3; i <= 14; ++i) fields >> field;
   return std::stoll(field);
 }
+
+// A forked child, which is killed at the end of the test if not before.
+class Child {
+ public:
+  explicit Child(pid_t process) : process_(process) {}
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() { kill(); }
+
+  void kill() {
+    if (process_ <= 0) return;
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+    process_ = -1;
+  }
+
+ private:
+  pid_t process_;
+};
 
 std::span<const std::byte> bytes(const std::vector<cl_int>& data) { return std::as_bytes(std::span(data)); }
 
@@ -290,8 +309,8 @@ TEST_F(Serving, WorkerOfAKilledClientEnds) {
   const Endpoint endpoint = server.endpoint();
   int launched[2];
   ASSERT_EQ(::pipe(launched), 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
+  const pid_t forked = ::fork();
+  if (forked == 0) {
     RawClient client(endpoint);
     client.begin();
     client.create_objects(kItems * sizeof(cl_int));
@@ -303,6 +322,7 @@ TEST_F(Serving, WorkerOfAKilledClientEnds) {
     if (::write(launched[1], "", 1) == 1) ::pause();
     ::_exit(1);
   }
+  Child child(forked);
   char byte = 0;
   ASSERT_EQ(::read(launched[0], &byte, 1), 1);
   const auto workers = server.workers();
@@ -310,8 +330,7 @@ TEST_F(Serving, WorkerOfAKilledClientEnds) {
   // The kernel runs when the worker uses time.
   const std::int64_t before = cpu_time(workers[0]);
   ASSERT_TRUE(kit::eventually([&] { return cpu_time(workers[0]) > before + 20; }));
-  ::kill(child, SIGKILL);
-  ::waitpid(child, nullptr, 0);
+  child.kill();
   EXPECT_TRUE(kit::eventually([&] { return server.workers().empty(); }));
   for (const int end : launched) ::close(end);
 }
