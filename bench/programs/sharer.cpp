@@ -5,6 +5,7 @@
 //   sharer overlap WAVES STEPS MS               launches one without an event, computes for MS, then waits for it
 //   sharer client KIND STEPS SECONDS            asks about every 10 ms for a little work; KIND: see kKinds
 //   sharer timed WAVES STEPS                    like a job, and says what each launch took by event profiling
+//   sharer ahead WAVES STEPS                    like a job, but launches each kernel before it waits for the one before
 //   sharer allocations [BYTES]                  what it takes to create a small buffer, and to refuse one of so many bytes, which must be refused,
 //                                               else one beyond the device's memory, which a driver may accept
 //   sharer holds BYTES                          has a buffer of so many, and does nothing more
@@ -61,6 +62,7 @@ struct Kind {
   bool copies;      // each between a write and a read of kCopied bytes
 };
 const std::map<std::string, Kind> kKinds = {{"kernel", {1, 0, false}},
+                                            {"pair", {2, 0, false}},
                                             {"chain", {20, 0, false}},
                                             {"chain-host", {20, 0.05, false}},
                                             {"mix", {10, 0, true}}};
@@ -101,9 +103,7 @@ class Device {
   }
 
   void enqueue(const Work& work) {
-    ++round_;
-    cl.check("clSetKernelArg", cl.set_argument(kernel_, 2, round_));
-    cl.check("clSetKernelArg", cl.set_argument(kernel_, 3, work.steps));
+    set_arguments(work);
     cl.check("clEnqueueNDRangeKernel", cl.launch(queue_, kernel_, {work.waves * wave_, kLocal}));
   }
   void enqueue_group() { cl.check("clEnqueueNDRangeKernel", cl.launch(queue_, kernel_, {kLocal, kLocal})); }
@@ -113,12 +113,15 @@ class Device {
     enqueue(work);
     finish();
   }
+  kit::Event enqueue_with_event(const Work& work) {
+    set_arguments(work);
+    kit::Event event = cl.launch_event(queue_, kernel_, {work.waves * wave_, kLocal});
+    flush();
+    return event;
+  }
   // The milliseconds that it took on the device. Requires a queue with profiling.
   double run_timed(const Work& work) {
-    ++round_;
-    cl.check("clSetKernelArg", cl.set_argument(kernel_, 2, round_));
-    cl.check("clSetKernelArg", cl.set_argument(kernel_, 3, work.steps));
-    const kit::Event event = cl.launch_event(queue_, kernel_, {work.waves * wave_, kLocal});
+    const kit::Event event = enqueue_with_event(work);
     cl.check("clWaitForEvents", cl.wait({event}));
     return static_cast<double>(cl.profiled(event, CL_PROFILING_COMMAND_END) -
                                cl.profiled(event, CL_PROFILING_COMMAND_START)) *
@@ -169,6 +172,11 @@ class Device {
   [[nodiscard]] std::string name() const { return cl.text(id_, CL_DEVICE_NAME); }
 
  private:
+  void set_arguments(const Work& work) {
+    ++round_;
+    cl.check("clSetKernelArg", cl.set_argument(kernel_, 2, round_));
+    cl.check("clSetKernelArg", cl.set_argument(kernel_, 3, work.steps));
+  }
   [[nodiscard]] std::size_t items_of_wave() const {
     return cl.info<cl_uint>(id_, CL_DEVICE_MAX_COMPUTE_UNITS) * (on_processor() ? kLocal : kItemsOfGpuUnit);
   }
@@ -300,6 +308,24 @@ int job(const std::string& platform, const Work& work, std::optional<double> mea
     device.finish();
     ends.push_back(kit::now());
   } while (!Run::is_over());
+  run.report();
+  print_list("ends", ends);
+  return end(device.is_right(work));
+}
+
+int ahead(const std::string& platform, const Work& work) {
+  Device device(platform, work.waves);
+  for (int i = 0; i < 2; ++i) device.run(work);
+  const Run run = Run::begin();
+  std::vector<double> ends;
+  kit::Event before = device.enqueue_with_event(work);
+  do {
+    kit::Event next = device.enqueue_with_event(work);
+    cl.check("clWaitForEvents", cl.wait({before}));
+    ends.push_back(kit::now());
+    before = std::move(next);
+  } while (!Run::is_over());
+  device.finish();
   run.report();
   print_list("ends", ends);
   return end(device.is_right(work));
@@ -438,6 +464,7 @@ int run(const std::string& platform, const std::vector<std::string>& words) {
     return client(platform, kKinds.at(words.at(1)), work, kit::number<double>(words.at(3)));
   }
   if (role == "timed") return timed(platform, work_of(words));
+  if (role == "ahead") return ahead(platform, work_of(words));
   if (role == "holds") return holds(platform, kit::number<std::size_t>(words.at(1)));
   if (role == "allocations") {
     return allocations(platform,
@@ -459,7 +486,8 @@ int main(int count, char** arguments) {
   } catch (const std::logic_error& failure) {
     std::fprintf(
         stderr,
-        "sharer: %s\nusage: sharer calibrate|job|overlap|client|timed|allocations|holds|idle|launches ...\n",
+        "sharer: %s\n"
+        "usage: sharer calibrate|job|overlap|client|timed|ahead|allocations|holds|idle|launches ...\n",
         failure.what());
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "sharer: %s\n", failure.what());

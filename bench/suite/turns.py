@@ -24,10 +24,13 @@ NATIVE, TURNS, HIGH = "natively", "in turns", "in turns, the client with high pr
 WAYS = (NATIVE, TURNS, HIGH)
 CLIENTS = {"kernel": "a kernel of 1 ms", "chain": "a chain of 20 kernels",
            "chain-host": "the chain with host work", "mix": "copies and kernels"}
+# What a job has queued behind its running kernel, by its role.
+QUEUED = {"job": "nothing", "timed": "an event", "ahead": "another kernel"}
 PERCENTILES = {"P50": 50, "P99": 99, "longest": 100}
 WAVES = 4000  # of a long kernel
 SHARED = 8  # a job among jobs launches kernels of so many parts of the long one
-KERNEL, SMALL = 1, 0.06  # milliseconds of a client's kernels on the idle device
+KERNEL, SMALL, PAIR = 1, 0.06, 0.15  # milliseconds of a client's kernels on the idle device
+SLICED = 10  # milliseconds of the kernels that the driver interrupts
 SETTLING = 0.2  # seconds of jobs that do not count
 ROUNDS_OF_OVERLAP = 10  # at least so many long kernels
 OUTSIDERS_VMS = "5"  # what the job beside an outsider is split for
@@ -159,13 +162,13 @@ class Bench:
         self.weights = ((3, 1),) if given.quick else ((3, 1), (4, 3, 2, 1))
         found = self.calibrate()
         self.on_processor = found["on_processor"]
-        self.steps = dict(zip(("long", "kernel", "small"), map(round, found["steps"])))
+        self.steps = dict(zip(("long", "kernel", "small", "pair"), map(round, found["steps"])))
         self.results.machine |= {
             "seconds": f"{self.seconds:g}", "rounds": str(self.rounds),
-            **{f"{name} kernel": f"{took:.3g} ms" for name, took in zip(("long", "1 ms", "small"), found["took"])}}
+            **{f"{name} kernel": f"{took:.3g} ms" for name, took in zip(("long", "1 ms", "small", "pair's"), found["took"])}}
 
     def calibrate(self):
-        pairs = (WAVES, self.long, 1, KERNEL, 1, SMALL)
+        pairs = (WAVES, self.long, 1, KERNEL, 1, SMALL, 1, PAIR)
         named = ["--platform", self.platform] if self.platform else []
         status, output = programs.run("sharer", "calibrate", *pairs, *named, limit=LIMIT)
         if status not in (0, 1) or not output.strip():
@@ -186,7 +189,7 @@ class Bench:
         return Sharer(("job", WAVES // parts, self.steps["long"]), self.settings(TURNS if way == HIGH else way, **more))
 
     def client(self, kind, way):
-        steps = self.steps["kernel" if kind == "kernel" else "small"]
+        steps = self.steps[kind if kind in self.steps else "small"]
         return Sharer(("client", kind, steps, self.seconds), self.settings(way))
 
     def in_turn(self, runs, seconds=None):
@@ -333,6 +336,20 @@ def measure_outsiders(bench):
                                 note=f"the job {job:.4g} kernels/s")
 
 
+def measure_driver(bench):
+    """How the driver shares the device out by itself: a client that waits for each of two short kernels beside a job with longer
+    ones, by what that has queued behind them."""
+    waves = max(1, WAVES * SLICED // bench.long)
+    client = bench.client("pair", NATIVE)
+    runs = {role: [client, Sharer((role, waves, bench.steps["long"]), {})] for role in QUEUED}
+    found = bench.in_turn({"alone": [client]} | runs)
+    for name, share in PERCENTILES.items():
+        waits = {role: [percentile(one.waits(), share) for one in outcomes] for role, outcomes in found.items()}
+        for role, queued in QUEUED.items():
+            bench.add_waits("driver", f"two kernels of {PAIR} ms, natively, {name}, beside one with {queued} behind each of its kernels "
+                            f"of {SLICED} ms", waits[role], waits["alone"])
+
+
 def measure_many(bench):
     """Many jobs: how even their shares are, and the longest wait for a turn."""
     jobs, seconds = (4, bench.seconds) if bench.quick else (64, REMEMBERED)
@@ -379,8 +396,8 @@ def measure_remote(bench):
 
 
 PARTS = {"clients": measure_clients, "throughput": measure_throughput, "weights": measure_weights, "alone": measure_alone,
-         "overlap": measure_overlap, "idle": measure_idle, "outsiders": measure_outsiders, "many": measure_many,
-         "remote": measure_remote}
+         "overlap": measure_overlap, "idle": measure_idle, "outsiders": measure_outsiders, "driver": measure_driver,
+         "many": measure_many, "remote": measure_remote}
 
 
 def measure_parts(make, parts, given):

@@ -46,14 +46,15 @@ class Processes(unittest.TestCase):
 
 class Suite(FolderTest):
     def test_results_in_turns_are_right(self):
-        parts = ("weights", "alone", "overlap", "idle", "outsiders", "many", "remote")
+        parts = ("weights", "alone", "overlap", "idle", "outsiders", "driver", "many", "remote")
         only = [word for part in parts for word in ("--only", part)]
         done = cleave("bench", "turns", "--quick", "--seconds", 0.1, "--platform", "Portable", *only, "--results", self.folder,
                       environment=clean_environment(POCL_MAX_PTHREAD_COUNT=1), timeout=280)
         self.assertEqual(done.returncode, 0, done.stderr)
         rows = json.loads((self.folder / "turns.json").read_text())["rows"]
         counts = {part: sum(row["part"] == part for row in rows) for part in parts}
-        self.assertEqual(counts, {"weights": 2, "alone": 6, "overlap": 4, "idle": 4, "outsiders": 9, "many": 2, "remote": 2})
+        self.assertEqual(counts, {"weights": 2, "alone": 6, "overlap": 4, "idle": 4, "outsiders": 9, "driver": 9, "many": 2,
+                                  "remote": 2})
         self.assertAlmostEqual(sum(row["value"] for row in rows if row["part"] == "weights"), 1)
 
 
