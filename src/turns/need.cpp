@@ -87,11 +87,12 @@ WorkNeed::Verdict WorkNeed::launched(const Launch& launch, Ns now) {
     period_ = now;
     links_ = waits_without_ = 0;
   }
+  used_ += std::min(now - std::exchange(launched_at_, now), kRest);
   Verdict verdict = Verdict::unchanged;
   if (has_need_ && !has_helped_ && now - needed_since_ > kLongestTrial) {
     give_up(now);
     verdict = Verdict::does_not_help;
-  } else if (has_need_ && now - needed_since_ > kValid) {
+  } else if (has_need_ && used_ > kValid) {
     has_need_ = false;
     waits_without_ = 0;
   }
@@ -111,6 +112,7 @@ WorkNeed::Verdict WorkNeed::launched(const Launch& launch, Ns now) {
   if (launches_++ == 0) {
     first_ = now;
     turn_waits_ = launch.turn_waits;
+    in_turns_ = launch.in_turns;
   }
   work_ += launch.expected;
   is_known_ &= launch.expected > 0;
@@ -128,6 +130,7 @@ WorkNeed::Verdict WorkNeed::unless_hopeless(Ns piece, Verdict otherwise, Ns now)
   }
   if (!could_help) {
     needed_since_ = undecided_since_ = now;
+    used_ = 0;
     trial_ = {};
   }
   return Verdict::needs_turns;
@@ -137,20 +140,23 @@ bool WorkNeed::can_help(Ns piece) const {
   return rests_ * static_cast<double>(piece) * 100 <= static_cast<double>(wait_without_ * kHelpful);
 }
 
-// Of the latest ones in this period, at most kLinks.
-unsigned WorkNeed::costly_without() const {
-  const auto end = without_.begin() + std::min(waits_without_, kLinks);
-  return static_cast<unsigned>(
-      std::count_if(without_.begin(), end, [](const Wait& wait) { return wait.is_costly; }));
+bool WorkNeed::is_costly_without() const {
+  const auto costly =
+      std::count_if(without_.begin(), without_.end(), [](const Wait& wait) { return wait.is_costly; });
+  return waits_without_ >= kLinks && 2 * static_cast<unsigned>(costly) >= kLinks;
 }
 
-bool WorkNeed::is_costly_without() const {
-  return waits_without_ >= kLinks && 2 * costly_without() >= kLinks;
+// Of the latest ones in this period, without turns; 0 if there are none.
+Ns WorkNeed::mean_of_latest() const {
+  const Ns count = std::min(waits_without_, kLinks);
+  Ns sum = 0;
+  for (Ns i = 0; i < count; ++i)
+    sum += std::min(without_[static_cast<std::size_t>(i)].took, kMostOfOne * wait_without_);
+  return count != 0 ? sum / count : 0;
 }
 
 bool WorkNeed::shows_again() const {
-  const unsigned waits = std::min(waits_without_, kLinks);
-  return links_ >= kLinksAgain && (waits == 0 || 2 * costly_without() > waits);
+  return links_ >= kLinksAgain && (waits_without_ == 0 || mean_of_latest() * 100 >= mean_without_ * kHelpful);
 }
 
 void WorkNeed::try_turns(Ns now) {
@@ -159,9 +165,11 @@ void WorkNeed::try_turns(Ns now) {
   std::nth_element(sorted.begin(), middle, sorted.end(),
                    [](const Wait& a, const Wait& b) { return a.took < b.took; });
   wait_without_ = middle->took;
+  mean_without_ = mean_of_latest();
   has_need_ = true;
   has_helped_ = false;
   needed_since_ = undecided_since_ = now;
+  used_ = 0;
   trial_ = {};
 }
 
@@ -174,6 +182,7 @@ void WorkNeed::give_up(Ns now) {
 // The launches before `next` have been waited for.
 WorkNeed::Verdict WorkNeed::note(const Launch& next, Ns work, Ns now) {
   const Ns took = next.waits->first - first_;
+  if (in_turns_ != next.in_turns) return Verdict::unchanged;
   if (!next.in_turns) {
     note_without({took, took >= kCostly + (work <= kShortWork ? work : 0)}, now);
   } else if (has_need_) {

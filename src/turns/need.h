@@ -105,10 +105,10 @@ class WorkNeed {
   static constexpr Ns kShortWork = 1'500'000;
   // A wait with so little between it and the next launch is a link of a chain.
   static constexpr Ns kSoon = 500'000;
-  // So many links within `kPeriod` may be a need. Where turns have helped, `kLinksAgain` are, unless half of the waits without turns
-  // among these cost little: the others may have changed.
+  // So many links within `kPeriod` may be a need. Where turns have helped, `kLinksAgain` are, if the waits without turns among
+  // these take about as long as then: the others may have changed.
   static constexpr unsigned kLinks = 16;
-  static constexpr unsigned kLinksAgain = 2;
+  static constexpr unsigned kLinksAgain = 1;
   static constexpr Ns kPeriod = 1'000'000'000;
   // If half of so many waits without turns take so much longer than their launches.
   static constexpr Ns kCostly = 1'000'000;
@@ -126,8 +126,10 @@ class WorkNeed {
   // Turns that did not help are tried again after a pause, which doubles.
   static constexpr Ns kFirstPause = 10'000'000'000;
   static constexpr Ns kMostPause = 160'000'000'000;
-  // Where they help, what waits take without is measured anew after so long: the others may have changed.
+  // Where they help, what waits take without is measured anew after so long: the others may have changed. Of a time without launches
+  // only so much counts.
   static constexpr Ns kValid = 60'000'000'000;
+  static constexpr Ns kRest = 100'000'000;
 
   enum class Verdict : std::uint8_t {
     unchanged,
@@ -169,16 +171,17 @@ class WorkNeed {
   Verdict note(const Launch& next, Ns work, Ns now);
   void note_without(Wait wait, Ns now);
   Verdict judge(Ns now);
-  [[nodiscard]] unsigned costly_without() const;
   [[nodiscard]] bool is_costly_without() const;
   [[nodiscard]] bool shows_again() const;
+  [[nodiscard]] Ns mean_of_latest() const;
 
   // What is waited for next.
   unsigned launches_ = 0;
-  Ns first_ = 0;          // when the first of them was made
-  Ns work_ = 0;           // of these
-  Ns turn_waits_ = 0;     // before these
-  bool is_known_ = true;  // how long each of them takes
+  Ns first_ = 0;           // when the first of them was made
+  Ns work_ = 0;            // of these
+  Ns turn_waits_ = 0;      // before these
+  bool in_turns_ = false;  // turns were taken then
+  bool is_known_ = true;   // how long each of them takes
 
   // In the present period.
   Ns period_ = 0;  // when it began
@@ -191,8 +194,12 @@ class WorkNeed {
   bool has_need_ = false;
   bool has_helped_ = false;
   Ns needed_since_ = 0;
+  Ns used_ = 0;  // for how long the program has launched since then
+  Ns launched_at_ = 0;
   Ns undecided_since_ = 0;
-  Ns wait_without_ = 0;  // the median, when the need showed
+  // When the need showed: the median, and the mean of waits that each count as no more than kMostOfOne medians.
+  Ns wait_without_ = 0;
+  Ns mean_without_ = 0;
   Trial trial_;
   Ns pauses_until_ = 0;
   Ns pause_ = kFirstPause;

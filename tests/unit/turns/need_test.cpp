@@ -226,8 +226,10 @@ struct Chain {
   }
   // The program rests for so long after its last wait, and its need lapses.
   void rest_for(Ns time) {
+    const Ns waited = now += kernel * static_cast<Ns>(each) + cost;
     now += time;
     in_turns = false;
+    launch(WorkNeed::Waits{waited, waited});
   }
 };
 
@@ -312,7 +314,8 @@ TEST(WorkNeed, WhereTurnsHelpTheNeedGoesOn) {
 TEST(WorkNeed, WhereTurnsCostMoreTheyAreGivenUpSoon) {
   Chain chain;
   chain.begin_turns(0, 5 * chain.cost);
-  EXPECT_EQ(chain.given_up_within(kMany), WorkNeed::kTrial / WorkNeed::kMostOfOne);
+  EXPECT_EQ(chain.given_up_within(kMany), 1 + WorkNeed::kTrial / WorkNeed::kMostOfOne)
+      << "the first wait began without turns";
 }
 
 TEST(WorkNeed, WhereTurnsHelpLittleTheyAreGivenUpAfterAWhile) {
@@ -354,22 +357,35 @@ TEST(WorkNeed, AFewLongWaitsInTurnsDoNotEndThem) {
 TEST(WorkNeed, WhereTurnsHaveHelpedTheNeedShowsAgainAtOnce) {
   Chain chain;
   chain.begin_turns(300'000);
-  chain.run(WorkNeed::kTrial);
+  chain.run(1 + WorkNeed::kTrial);
   chain.rest_for(2 * duration_of(Need::waits));
   chain.cost = 2'000'000;
-  EXPECT_EQ(chain.run(WorkNeed::kLinksAgain + 1), Verdict::needs_turns);
+  EXPECT_EQ(chain.run(WorkNeed::kLinksAgain), Verdict::needs_turns);
   // At first the others execute what they have launched meanwhile.
   chain.in_turns = true;
   EXPECT_EQ(chain.run(2 * WorkNeed::kTrial), Verdict::needs_turns);
 }
 
+// The others may be other ones by then, beside which turns cost more than they help.
+TEST(WorkNeed, WhereWaitsAreShorterAfterARestTheNeedDoesNotShowAgain) {
+  for (const Ns percent : {60, 90}) {
+    Chain chain;
+    const Ns before = chain.kernel + chain.cost;
+    chain.begin_turns(300'000);
+    chain.run(1 + WorkNeed::kTrial);
+    chain.rest_for(2 * duration_of(Need::waits));
+    chain.cost = before * percent / 100 - chain.kernel;
+    EXPECT_EQ(chain.run(kMany), percent < WorkNeed::kHelpful ? Verdict::unchanged : Verdict::needs_turns);
+  }
+}
+
 TEST(WorkNeed, WhereWaitsCostLittleAfterARestTheNeedDoesNotShowAgain) {
   Chain chain;
   chain.begin_turns(300'000);
-  chain.run(WorkNeed::kTrial);
+  chain.run(1 + WorkNeed::kTrial);
   chain.rest_for(2 * duration_of(Need::waits));
   chain.cost = 100'000;
-  for (unsigned i = 0; i < kMany; ++i) ASSERT_EQ(chain.run_one(), Verdict::unchanged);
+  for (unsigned i = 0; i < kMany; ++i) ASSERT_EQ(chain.run_one(), Verdict::unchanged) << i;
   chain.cost = 2'000'000;
   EXPECT_EQ(chain.run(WorkNeed::kPeriod / 2'000'000), Verdict::needs_turns) << "and again if they do";
 }
@@ -463,8 +479,11 @@ TEST(WorkNeed, TurnsThatHelpedAreGivenUpWhileOthersCannotBeCut) {
 TEST(WorkNeed, WhatWaitsTakeWithoutTurnsIsMeasuredAnew) {
   Chain chain;
   chain.begin_turns(300'000);
-  chain.run(kMany);
+  const Ns began = chain.now;
+  EXPECT_EQ(chain.run(kMany), Verdict::needs_turns);
   chain.now += WorkNeed::kValid;
+  EXPECT_EQ(chain.run(kMany), Verdict::needs_turns) << "it has not been launching";
+  while (chain.now - began < 2 * WorkNeed::kValid) chain.run_one();
   EXPECT_EQ(chain.run(kMany), Verdict::unchanged) << "others need the turns now";
   chain.in_turns = false;
   EXPECT_EQ(chain.run(kMany), Verdict::unchanged) << "the waits cost little by now";
