@@ -177,6 +177,11 @@ inline cl_int enqueue(Interposer& p, const Call& call) {
   if (!p.turns.contended()) [[likely]] {
     if (const auto known = p.repeated.find(call, p.neighbours.vms(), changes))
       return launch_unsplit(p, call, *known->counters, known->why);
+  } else if (p.turns.is_unneeded_for_now()) {
+    if (const auto known = p.repeated.find(call, p.neighbours.vms(), changes)) {
+      p.turns.count_exempt(TurnExemption::unneeded);
+      return launch_unsplit(p, call, *known->counters, known->why);
+    }
   }
   return enqueue_new(p, call, changes);
 }

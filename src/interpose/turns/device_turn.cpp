@@ -37,6 +37,9 @@ constexpr Ns kEarlyAtTheEnd = 160'000;
 constexpr Ns kLeastPiece = 1'000'000;
 constexpr Ns kPieceOfOthers = 20'000'000;
 
+// For so long launches are made without asking again where turns are not needed.
+constexpr Ns kUnneeded = 50'000;
+
 // The keeper's.
 constexpr Ns kKeepersPatience = 1'000'000'000;
 constexpr Ns kWhileFed = 10'000'000;
@@ -99,6 +102,7 @@ void DeviceTurn::reset_in_child() noexcept {
   stalled_at_ = 0;
   gave_up_ = false;
   needs_.forget();
+  unneeded_until_ = 0;
   has_backlog_ = false;
   backlog_stalls_ = 0;
   problem_.clear();
@@ -339,6 +343,7 @@ bool DeviceTurn::is_needed(cl_command_queue queue, const KnownLaunch& launch) no
   bool needed = turns_.need(needs.launch) || outsiders_.found();
   if (needs.waits == Verdict::needs_turns) needed |= turns_.need(turns::Need::waits);
   if (!needed) has_backlog_ = true;
+  unneeded_until_.store(!needed && needs_.is_stream() ? at + kUnneeded : 0, std::memory_order_relaxed);
   return needed;
 }
 

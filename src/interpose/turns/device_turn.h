@@ -111,6 +111,11 @@ class DeviceTurn {
   };
   // Whether it has to be made in a turn, on `queue`; to be asked for each.
   [[nodiscard]] bool is_needed(cl_command_queue queue, const KnownLaunch& launch) noexcept;
+  // Whether is_needed() need not be asked, since it has just said no of one of many launches that no wait has come between.
+  [[nodiscard]] bool is_unneeded_for_now() const noexcept {
+    const turns::Ns until = unneeded_until_.load(std::memory_order_relaxed);
+    return until != 0 && !turns_.contended() && !outsiders_.found() && now() < until;
+  }
   // About processes that do not take turns, and suffer from slices that are queued.
   [[nodiscard]] OutsiderWatch& outsiders() { return outsiders_; }
   // Without what is guarded by the lock if another thread has that, or this one, in a signal handler.
@@ -133,7 +138,9 @@ class DeviceTurn {
   void settle(cl_command_queue queue) noexcept;
   // The part of settle() that matters while the device is not held.
   void note_wait(cl_command_queue queue) noexcept {
-    if (only_if_needed_ && turns_.has_company()) needs_.note_wait(queue, now());
+    if (!only_if_needed_ || !turns_.has_company()) return;
+    unneeded_until_.store(0, std::memory_order_relaxed);
+    needs_.note_wait(queue, now());
   }
 
   // Around fork().
@@ -237,6 +244,7 @@ class DeviceTurn {
   std::atomic<Part> part_{Part::none_yet};
   std::atomic<bool> gave_up_{false};  // too many commands did not end in time
   turns::Turns turns_;
+  std::atomic<turns::Ns> unneeded_until_{0};
   const std::string file_;
   const bool only_if_needed_;
   TurnLog log_;

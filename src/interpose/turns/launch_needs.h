@@ -32,6 +32,9 @@ class LaunchNeeds {
   };
   Answer launched(const Launch& launch, turns::Ns now) noexcept;
 
+  // Whether a wait that came now would say nothing, since it would be for too many launches, nor would it after more of them.
+  [[nodiscard]] bool is_stream() const { return launches_ > turns::WorkNeed::kMostLaunches; }
+
   // A wait of the program has ended: for everything on `queue`, or, if that is null, for something.
   void note_wait(cl_command_queue queue, turns::Ns now) noexcept {
     latest_wait_.store(now, std::memory_order_relaxed);

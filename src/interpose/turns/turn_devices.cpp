@@ -167,7 +167,7 @@ void TurnDevices::note_outsiders(cl_device_id device, bool found) noexcept {
 void TurnDevices::count_exempt(cl_device_id device, TurnExemption why) noexcept {
   const DeviceTurn* const turn = find(device);
   if (turn == nullptr || !turn->takes_part()) return;
-  exempt_[static_cast<std::size_t>(why)].fetch_add(1, std::memory_order_relaxed);
+  count_exempt(why);
 }
 
 observe::TurnsSummary TurnDevices::report() const {

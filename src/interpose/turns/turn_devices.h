@@ -70,6 +70,11 @@ class TurnDevices {
     return false;
   }
 
+  // Whether a launch may be made as if the device were not shared (DeviceTurn::is_unneeded_for_now()). Only said of a single device.
+  [[nodiscard]] bool is_unneeded_for_now() const noexcept {
+    return count_.load(std::memory_order_acquire) == 1 && devices_[0].turn->is_unneeded_for_now();
+  }
+
   // The turns on the device, if it is shared; else null. Joins at the first call for a device.
   DeviceTurn* of(cl_device_id device) noexcept;
 
@@ -80,6 +85,9 @@ class TurnDevices {
 
   // A launch on the device takes no turn, although others share it.
   void count_exempt(cl_device_id device, TurnExemption why) noexcept;
+  void count_exempt(TurnExemption why) noexcept {
+    exempt_[static_cast<std::size_t>(why)].fetch_add(1, std::memory_order_relaxed);
+  }
   // What this process has had.
   [[nodiscard]] observe::TurnsSummary report() const;
 

@@ -213,6 +213,40 @@ TEST_F(TurnNeedAloneOnTheHost, WaitsForEachKernelAreSeen) {
   expect_each_item_ran(launches_);
 }
 
+// In a stream of launches not each of them is looked at.
+TEST_F(TurnNeedAloneOnTheHost, LaunchesOfAStreamAreAllCounted) {
+  EXPECT_TRUE(ends_without_turns(kernel));
+  const std::uint64_t before = unneeded();
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(launch(kernel), CL_SUCCESS);
+  EXPECT_EQ(unneeded(), before + 1000);
+}
+
+TEST_F(TurnNeedAloneOnTheHost, WaitsBetweenStreamsAreSeen) {
+  EXPECT_TRUE(ends_without_turns(kernel));
+  make_time_slices();
+  const std::uint64_t before = in_turns_so_far();
+  EXPECT_TRUE(kit::eventually([&] {
+    for (int i = 0; i < 20; ++i, ++launches_) EXPECT_EQ(launch(kernel), CL_SUCCESS);
+    EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
+    for (int i = 0; i < 3; ++i) launch_and_wait(kernel);
+    return in_turns_so_far() > before;
+  }));
+  expect_each_item_ran(launches_);
+}
+
+TEST_F(TurnNeedAloneOnTheHost, SomebodyElsesNeedIsSeenInAStream) {
+  EXPECT_TRUE(ends_without_turns(kernel));
+  for (int i = 0; i < 20; ++i, ++launches_) EXPECT_EQ(launch(kernel), CL_SUCCESS);
+  other.set_weight(300);
+  EXPECT_TRUE(kit::eventually([&] {
+    const std::uint64_t before = in_turns_so_far();
+    EXPECT_EQ(launch(kernel), CL_SUCCESS);
+    ++launches_;
+    return in_turns_so_far() > before;
+  }));
+  expect_each_item_ran(launches_);
+}
+
 TEST_F(TurnNeedTest, WithoutALocalSizeLaunchesAreMeasured) {
   EXPECT_TRUE(kit::eventually([&] {
     const std::uint64_t before = in_turns_so_far();
