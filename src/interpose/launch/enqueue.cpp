@@ -136,7 +136,8 @@ constexpr std::uint64_t kCertain = 4;
                                                  : use.make_room(Room::for_slices, base::Nanoseconds(0));
   const bool has_room = room == launch::WaitResult::complete;
   if (!unsplit_reason && has_room) {
-    const Split split{kernel, launch.queue(), launch.range(), decision.slices, decision.key};
+    const Split split{kernel,          launch.queue(), launch.range(),
+                      decision.slices, decision.key,   decision.fineness};
     if (const auto fed = feed(p, *turn, call, split, in_turn)) return fed;
     return launch_split(p, call, split, &in_turn);
   }

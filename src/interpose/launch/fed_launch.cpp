@@ -66,6 +66,7 @@ class FedLaunch final : public Feeder::Task {
         range_(split.range),
         slices_(split.slices),
         split_key_(split.key),
+        fineness_(split.fineness),
         expected_(turn.expected),
         is_certain_(turn.is_certain),
         turn_key_(turn.key) {}
@@ -73,7 +74,7 @@ class FedLaunch final : public Feeder::Task {
   cl_int run(Feeder::Caller& caller) noexcept override {
     TurnUse use(device_, weight_of(queue_));
     const LaunchTurn turn{use, expected_, is_certain_, turn_key_, &caller};
-    return launch_split(p_, call_.call(), {kernel_, queue_, range_, slices_, split_key_},
+    return launch_split(p_, call_.call(), {kernel_, queue_, range_, slices_, split_key_, fineness_},
                         use.holds() ? &turn : nullptr);
   }
 
@@ -86,6 +87,7 @@ class FedLaunch final : public Feeder::Task {
   const plan::NDRange range_;
   const std::size_t slices_;
   const learn::Key split_key_;
+  const std::size_t fineness_;
   const base::Nanoseconds expected_;
   const bool is_certain_;
   const learn::Key turn_key_;

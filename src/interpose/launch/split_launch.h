@@ -28,6 +28,7 @@ struct Split {
   const plan::NDRange& range;  // with the local size
   std::size_t slices;          // at least 2
   learn::Key key;              // under which the launch is measured; 0: it is not
+  std::size_t fineness = 1;    // PolicyDecision::fineness
 };
 
 // The turn in which a launch is enqueued.

@@ -19,7 +19,7 @@ class BudgetPolicy final : public MeasuredPolicy {
                                  [&] { return launch_name(launch.kernel(), launch.range()); });
   }
 
-  plan::Decision follow(LaunchQuery&, const learn::SliceAdvice& advice, learn::Key) const override {
+  PolicyDecision follow(LaunchQuery&, const learn::SliceAdvice& advice, learn::Key) const override {
     if (advice.slices > 1) return plan::Decision::split(advice.slices);
     const bool trial = advice.state == learn::AdviceState::trial;
     return plan::Decision::unsplit(trial ? plan::UnsplitReason::measuring : plan::UnsplitReason::costly);

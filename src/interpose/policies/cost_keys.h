@@ -29,6 +29,12 @@ struct CostKeys {
 CostKeys cost_keys(base::LaunchMode mode, const KernelRecord& kernel, const QueueRecord& queue,
                    const plan::NDRange& range);
 
+// Under which it is kept how a launch's duration depends on PolicyDecision::fineness, where it has `launch`.
+[[nodiscard]] inline learn::Key fineness_key(learn::Key launch) {
+  constexpr std::uint64_t kFineness = 0x66696e65;
+  return learn::mix_key(launch, kFineness);
+}
+
 // For users: "mm 5120x5120".
 std::string launch_name(const KernelRecord& kernel, const plan::NDRange& range);
 

@@ -21,24 +21,27 @@ PolicyDecision MeasuredPolicy::decide_measured(LaunchQuery& launch, std::size_t 
   const learn::SliceAdvice advice = advise(launch, keys);
   if (advice.state == learn::AdviceState::unmeasured)
     return decide_unmeasured(launch, usual, cut, keys.launch);
-  const plan::Decision wanted = follow(launch, advice, keys.launch);
+  const PolicyDecision wanted = follow(launch, advice, keys.launch);
   if (wanted.unsplit_reason) return {wanted, keys.launch};
-  return cut_measured(launch, wanted.slices, keys.launch);
+  return cut_measured(launch, wanted, keys.launch);
 }
 
 PolicyDecision MeasuredPolicy::decide_unmeasured(LaunchQuery& launch, std::size_t usual,
                                                  const plan::Decision& cut, learn::Key key) const {
   const plan::Decision wanted = follow_unmeasured(launch, usual, key);
   if (wanted.unsplit_reason) return {wanted, key};
-  if (key != 0) return cut_measured(launch, wanted.slices, key);
+  if (key != 0) return cut_measured(launch, wanted, key);
   return wanted.slices == usual ? cut : launch.cut(wanted.slices);
 }
 
-PolicyDecision MeasuredPolicy::cut_measured(LaunchQuery& launch, std::size_t slices, learn::Key key) const {
-  const plan::Decision cut = launch.cut(slices);
+PolicyDecision MeasuredPolicy::cut_measured(LaunchQuery& launch, const PolicyDecision& wanted,
+                                            learn::Key key) const {
+  const plan::Decision cut = launch.cut(wanted.slices);
   if (cut.unsplit_reason) return cut;
-  if (cut.slices < slices) costs().limit_slices(key, cut.slices);
-  return {cut, key};
+  if (cut.slices < wanted.slices) costs().limit_slices(key, cut.slices);
+  PolicyDecision decision(cut, key);
+  decision.fineness = cut.slices < wanted.slices ? 0 : wanted.fineness;
+  return decision;
 }
 
 std::unique_ptr<Policy> make_policy(const PolicyContext& context) {

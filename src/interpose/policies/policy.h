@@ -53,6 +53,9 @@ struct PolicyDecision : plan::Decision {
       : plan::Decision(decision), key(measured_as) {}
 
   learn::Key key;  // under which the launch is measured; 0: it is not
+  // How much finer it is cut than its kernel would have to be to fill the device (policies/turn_slices.cpp); 0: it is not known
+  // whether it can be.
+  std::size_t fineness = 1;
 };
 
 // What policies may use. Both must outlive the policy.
@@ -130,7 +133,7 @@ class MeasuredPolicy : public Policy {
   // What the costs advise for a launch that can be cut. May throw std::bad_alloc.
   virtual learn::SliceAdvice advise(LaunchQuery& launch, const CostKeys& keys) const = 0;
   // Into how many slices the measured launch is split by this advice, or why it is not.
-  virtual plan::Decision follow(LaunchQuery& launch, const learn::SliceAdvice& advice,
+  virtual PolicyDecision follow(LaunchQuery& launch, const learn::SliceAdvice& advice,
                                 learn::Key key) const = 0;
   // Into how many slices a launch is split of whose slices nothing is known: as prepare_unmeasured() says, unless overridden. Its key
   // is 0 if it is not measured.
@@ -148,7 +151,7 @@ class MeasuredPolicy : public Policy {
                                    learn::Key key) const;
   PolicyDecision decide_measured(LaunchQuery& launch, std::size_t usual, const plan::Decision& cut) const;
   // Cuts the measured launch and remembers in `key` if fewer slices are possible than wanted.
-  PolicyDecision cut_measured(LaunchQuery& launch, std::size_t slices, learn::Key key) const;
+  PolicyDecision cut_measured(LaunchQuery& launch, const PolicyDecision& wanted, learn::Key key) const;
 };
 
 // The policy that the settings name.

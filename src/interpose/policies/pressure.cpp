@@ -39,7 +39,7 @@ class PressurePolicy final : public MeasuredPolicy {
                                  [&] { return launch_name(launch.kernel(), launch.range()); });
   }
 
-  plan::Decision follow(LaunchQuery& launch, const learn::SliceAdvice& advice, learn::Key) const override {
+  PolicyDecision follow(LaunchQuery& launch, const learn::SliceAdvice& advice, learn::Key) const override {
     if (advice.slices > 1) return plan::Decision::split(advice.slices);
     if (neighbours::slices_at(launch.restraint(), budget_limit(launch)) < 2)
       return plan::Decision::unsplit(plan::UnsplitReason::calm);

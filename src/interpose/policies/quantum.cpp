@@ -30,7 +30,7 @@ class QuantumPolicy final : public MeasuredPolicy {
                             [&] { return launch_name(launch.kernel(), launch.range()); });
   }
 
-  plan::Decision follow(LaunchQuery& launch, const learn::SliceAdvice& advice,
+  PolicyDecision follow(LaunchQuery& launch, const learn::SliceAdvice& advice,
                         learn::Key key) const override {
     const plan::Kernel& kernel = launch.kernel().facts;
     const QueueRecord& queue = launch.queue();

@@ -192,8 +192,10 @@ learn::SliceAdvice TurnDevices::duration(const CostKeys& keys, std::size_t items
   return {};
 }
 
-void TurnDevices::observe(learn::Key key, base::Nanoseconds time) noexcept try {
-  if (key != 0) durations_.observe(key, 1, time);
+void TurnDevices::observe(learn::Key key, std::size_t fineness, base::Nanoseconds time) noexcept try {
+  if (key == 0) return;
+  durations_.observe(key, 1, time);
+  if (fineness != 0) durations_.observe(fineness_key(key), fineness, time);
 } catch (...) {
 }
 

@@ -118,7 +118,8 @@ class TurnDevices {
   [[nodiscard]] learn::CostTable& durations() { return durations_; }
   // Nothing is known, or kept, for keys of 0 and without memory.
   [[nodiscard]] learn::SliceAdvice duration(const CostKeys& keys, std::size_t items) noexcept;
-  void observe(learn::Key key, base::Nanoseconds time) noexcept;
+  // A launch took `time`. `fineness`: PolicyDecision::fineness, if this tells what that costs; else 0.
+  void observe(learn::Key key, std::size_t fineness, base::Nanoseconds time) noexcept;
 
   // For fork(), which the analysis cannot follow.
   void lock() CLEAVE_NO_THREAD_SAFETY_ANALYSIS;

@@ -57,6 +57,7 @@ base::Nanoseconds TurnPacer::time_alone(base::Nanoseconds took, std::size_t slic
 launch::WaitResult TurnPacer::wait(cl_event command, std::size_t slices) noexcept {
   use_.enqueued(
       {.event = command, .expected = slice_ * static_cast<base::Nanoseconds::rep>(slices), .is_part = true});
+  most_at_once_ = std::max(most_at_once_, slices);
   const std::uint64_t turn = use_.turn();
   const base::Nanoseconds waited = use_.waited();
   const base::Nanoseconds start = clock_.now();

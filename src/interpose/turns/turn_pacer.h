@@ -39,6 +39,11 @@ class TurnPacer final : public launch::Pacer {
 
   // The duration of the whole launch, by the slices between which the device was not given away; 0 if there were too few.
   [[nodiscard]] base::Nanoseconds measured() const;
+  // Whether measured() tells what so many slices cost: each was a command by itself, and the time is long enough for a per cent.
+  [[nodiscard]] bool tells_cost_of_slices() const {
+    constexpr base::Nanoseconds kTelling{4'000'000};
+    return most_at_once_ <= 1 && time_ >= kTelling;
+  }
   // When the launch began, if the device has not been given away since; else 0.
   [[nodiscard]] base::Nanoseconds undisturbed_since() const;
   // The time in which others had the device instead of this launch.
@@ -60,6 +65,7 @@ class TurnPacer final : public launch::Pacer {
   Feeder::Caller* const caller_;
   // Once the window is full, slices are enqueued as fast as earlier ones end.
   std::size_t slices_of_last_ = 0;
+  std::size_t most_at_once_ = 0;
   const base::Nanoseconds start_ = clock_.now();
   const std::uint64_t turn_ = use_.turn();
   std::size_t since_turn_ = 0;

@@ -16,8 +16,9 @@ namespace cleave {
 
 class TurnTest : public testing::Test, public TurnsFolder, public InterposerFixture {
  protected:
-  explicit TurnTest(base::TurnMode mode = base::TurnMode::on, sim::Options options = {})
-      : InterposerFixture(in_turns(folder.path(), mode), std::move(options)),
+  explicit TurnTest(base::TurnMode mode = base::TurnMode::on, sim::Options options = {},
+                    base::Settings settings = default_settings())
+      : InterposerFixture(in_turns(folder.path(), mode, std::move(settings)), std::move(options)),
         other(forks, beside(folder.path(), driver)) {
     // Long, so that it is worth being cut.
     driver.cost("add", [](const sim::Launch& launch) {

@@ -13,8 +13,8 @@
 
 namespace cleave {
 
-inline base::Settings in_turns(const std::string& folder, base::TurnMode mode = base::TurnMode::on) {
-  base::Settings settings = default_settings();
+inline base::Settings in_turns(const std::string& folder, base::TurnMode mode = base::TurnMode::on,
+                               base::Settings settings = default_settings()) {
   settings.registry = folder;
   settings.top = false;
   settings.turns.mode = mode;

@@ -1,0 +1,97 @@
+// How finely launches are cut in turns where slices that fill the device by their size are longer than they should be.
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+
+#include "tests/sim/interposer/turn_fixture.h"
+
+namespace cleave {
+namespace {
+
+using namespace std::chrono_literals;
+
+// One that holds at most 128 work-groups of 16 work-items, so that the launch below is cut into four slices that
+// fill it two at a time.
+sim::Options small_gpu() { return kit::with(default_driver(), &sim::Options::compute_units, 1); }
+
+base::Settings limited_by_size() {
+  base::Settings settings = default_settings();
+  settings.min_items.reset();
+  settings.launch = base::LaunchMode::pipelined;
+  return settings;
+}
+
+class FinenessTest : public TurnTest {
+ protected:
+  static constexpr std::size_t kGroup = 16;
+  static constexpr std::size_t kGroups = kItems / kGroup;
+  static constexpr std::size_t kUsual = 4;
+
+  FinenessTest() : TurnTest(base::TurnMode::on, small_gpu(), limited_by_size()) {
+    std::string problem;
+    EXPECT_TRUE(urgent.enter(problem)) << problem;
+  }
+
+  // The device executes so many groups of the kernel at a time, for 4 ms.
+  void device_holds(std::size_t groups) {
+    driver.cost("add", [groups](const sim::Launch& launch) {
+      const std::size_t waves = (launch.global[0] / kGroup + groups - 1) / groups;
+      return base::Nanoseconds(4ms) * static_cast<int>(waves);
+    });
+  }
+
+  // The largest number of slices of the last ten launches, since a launch is cut as usual now and then, while somebody of a higher class asks for the device now and then.
+  std::size_t slices_after(int launches) {
+    std::size_t most = 0;
+    for (int i = 0; i < launches; ++i) {
+      EXPECT_TRUE(urgent.begin());
+      urgent.end();
+      driver.forget();
+      EXPECT_EQ(cl.launch(queue, kernel, {kItems, kGroup}), CL_SUCCESS);
+      EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
+      await_feeder();
+      if (launches - i <= 10) most = std::max(most, driver.launches().size());
+    }
+    return most;
+  }
+
+  turns::Turns urgent{
+      forks, kit::with(beside(folder.path(), driver), &turns::Options::priority, turns::Priority::high)};
+};
+
+constexpr int kMany = 40;
+
+TEST_F(FinenessTest, AKernelOfWhichTheDeviceHoldsFewGroupsIsCutFiner) {
+  device_holds(kGroups / kUsual / 2);
+  EXPECT_EQ(slices_after(kMany), 2 * kUsual);
+  expect_each_item_ran(kMany);
+  expect_device_is_given_back();
+}
+
+TEST_F(FinenessTest, AKernelThatFillsTheDeviceIsNot) {
+  device_holds(kGroups / kUsual);
+  EXPECT_EQ(slices_after(kMany), kUsual);
+  expect_each_item_ran(kMany);
+  expect_device_is_given_back();
+}
+
+TEST_F(FinenessTest, NoFinerThanAKernelCanNeed) {
+  driver.cost("add", [](const sim::Launch& launch) {
+    return base::Nanoseconds(4us) * static_cast<int>(launch.global[0]);  // slices cost nothing
+  });
+  EXPECT_EQ(slices_after(5 * kMany), 8 * kUsual);
+  expect_device_is_given_back();
+}
+
+// The same kernel with other data, say.
+TEST_F(FinenessTest, FinerSlicesAreGivenUpWhereTheyCostMore) {
+  device_holds(kGroups / kUsual / 2);
+  ASSERT_EQ(slices_after(kMany), 2 * kUsual);
+  device_holds(kGroups / kUsual);
+  EXPECT_EQ(slices_after(3 * kMany), kUsual);
+  expect_device_is_given_back();
+}
+
+}  // namespace
+}  // namespace cleave
