@@ -1,6 +1,8 @@
 #include "kernels/call_graph.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <set>
@@ -11,6 +13,7 @@
 #include "kernels/harmless_atomics.h"
 #include "kernels/lexer.h"
 #include "kernels/private_volatiles.h"
+#include "kernels/register_assembly.h"
 
 namespace cleave::kernels {
 
@@ -58,9 +61,10 @@ class CallGraph::Macros {
     });
   }
 
-  // Whether a word that find_harmless_atomics() relies on may mean something else.
-  [[nodiscard]] bool redefine_words() const {
-    return std::any_of(HarmlessAtomics::kWords.begin(), HarmlessAtomics::kWords.end(),
+  // Whether one of the words may mean something else.
+  template <std::size_t N>
+  [[nodiscard]] bool redefine(const std::array<std::string_view, N>& words) const {
+    return std::any_of(words.begin(), words.end(),
                        [&](std::string_view word) { return meanings_.contains(word); });
   }
 
@@ -156,17 +160,21 @@ CallGraph::CallGraph(const std::vector<Part>& parts, const JoinedText& options,
 
 namespace {
 
-Findings findings_in_function(const Tokens& tokens, const JoinedText& text, bool hides_code,
-                              const std::function<bool(const Tokens&)>& hides) {
+// `known_words`: none of those that find_harmless_atomics() relies on means something else.
+Findings findings_in_function(const Tokens& tokens, const JoinedText& text, bool known_words, bool hides_code,
+                              const std::function<bool(const Tokens&)>& hides, bool known_assembly) {
   HarmlessAtomics harmless;
   harmless.tokens.resize(tokens.list.size(), false);
-  if (!hides_code) harmless = find_harmless_atomics(tokens);
-  const std::vector<bool> qualifiers = find_private_volatiles(tokens, hides);
+  if (known_words && !hides_code) harmless = find_harmless_atomics(tokens);
+  const std::vector<bool> qualifiers =
+      known_words ? find_private_volatiles(tokens, hides) : std::vector<bool>(tokens.list.size(), false);
   harmless.has_private_volatiles = std::find(qualifiers.begin(), qualifiers.end(), true) != qualifiers.end();
   for (std::size_t i = 0; i < qualifiers.size(); ++i)
     harmless.tokens[i] = harmless.tokens[i] || qualifiers[i];
   Findings found;
-  found.scan = scan_function(tokens, harmless, {&text, &found.causes});
+  const std::vector<bool> assembly =
+      known_assembly ? find_register_assembly(tokens) : std::vector<bool>(tokens.list.size(), false);
+  found.scan = scan_function(tokens, harmless, assembly, {&text, &found.causes});
   return found;
 }
 
@@ -193,7 +201,8 @@ void CallGraph::add_group_order(const std::vector<Part>& parts, const std::vecto
 void CallGraph::add_part(const Part& part, const Macros& known, Tokens& callers, Tokens& users,
                          std::vector<Seen>& seen) {
   const JoinedText& text = part.source->text;
-  const bool words = !known.redefine_words();
+  const bool words = !known.redefine(HarmlessAtomics::kWords);
+  const bool assembly = !known.redefine(kAssemblyWords);
   const auto hides = [&](const Tokens& tokens) { return known.may_declare(tokens); };
   const auto add = [&](Names& names, std::string_view name, Findings findings, Tokens body) {
     names[std::string(name)].push_back(nodes_.size());
@@ -214,8 +223,8 @@ void CallGraph::add_part(const Part& part, const Macros& known, Tokens& callers,
     } else {
       seen.push_back({&function, &text, nodes_.size()});
       add(functions_, function.name,
-          words ? findings_in_function(function.tokens, text, known.may_hide_code(function.tokens), hides)
-                : findings_in(function.tokens, text),
+          findings_in_function(function.tokens, text, words, known.may_hide_code(function.tokens), hides,
+                               assembly),
           function.tokens);
     }
   }

@@ -77,8 +77,13 @@ void classify_name(Text name, Scan& scan) {
 
 class Scanner {
  public:
-  Scanner(const Tokens& tokens, const HarmlessAtomics* harmless, const CauseNotes& notes)
-      : list_(tokens.list), harmless_(harmless), unreadable_(tokens.unreadable), notes_(notes) {
+  Scanner(const Tokens& tokens, const HarmlessAtomics* harmless, const std::vector<bool>* register_assembly,
+          const CauseNotes& notes)
+      : list_(tokens.list),
+        harmless_(harmless),
+        register_assembly_(register_assembly),
+        unreadable_(tokens.unreadable),
+        notes_(notes) {
     scan_.ambiguous = !tokens.unambiguous;
   }
 
@@ -113,8 +118,13 @@ class Scanner {
     const Text name = list_[at].text;
     const bool ambiguous = scan_.ambiguous;
     const bool communicates = scan_.communicates;
+    const bool opaque = scan_.opaque;
     classify_name(name, scan_);
-    if (harmless_ != nullptr && harmless_->tokens[at_]) {
+    if (register_assembly_ != nullptr && (*register_assembly_)[at]) {
+      scan_.opaque = opaque;
+      scan_.communicates = true;
+    }
+    if (harmless_ != nullptr && harmless_->tokens[at]) {
       scan_.communicates = communicates;
       scan_.adds_to_global |= harmless_->add_to_global;
       scan_.fences_global |= harmless_->has_private_volatiles && is_in(kVolatile, name);
@@ -233,7 +243,9 @@ class Scanner {
   }
 
   const std::vector<Token>& list_;
-  const HarmlessAtomics* harmless_;  // null: none are known
+  // Null: none are known.
+  const HarmlessAtomics* harmless_;
+  const std::vector<bool>* register_assembly_;
   std::size_t at_ = 0;
   std::size_t depth_ = 0;  // of braces
   bool lost_ = false;      // more braces were closed than opened
@@ -299,11 +311,12 @@ void conclude(Findings& found) {
 }
 
 Scan scan_tokens(const Tokens& tokens, const CauseNotes& notes) {
-  return Scanner(tokens, nullptr, notes).run();
+  return Scanner(tokens, nullptr, nullptr, notes).run();
 }
 
-Scan scan_function(const Tokens& tokens, const HarmlessAtomics& harmless, const CauseNotes& notes) {
-  return Scanner(tokens, &harmless, notes).run();
+Scan scan_function(const Tokens& tokens, const HarmlessAtomics& harmless,
+                   const std::vector<bool>& register_assembly, const CauseNotes& notes) {
+  return Scanner(tokens, &harmless, &register_assembly, notes).run();
 }
 
 Scan scan_text(std::string_view text) { return scan_tokens(tokens_of(text)); }

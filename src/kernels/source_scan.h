@@ -45,8 +45,10 @@ void conclude(Findings& found);
 
 // Scans the tokens of text without line splices. Includes are not followed, and pasted names are not formed.
 Scan scan_tokens(const Tokens& tokens, const CauseNotes& notes = {});
-// The same for one function, of which some tokens are known not to communicate.
-Scan scan_function(const Tokens& tokens, const HarmlessAtomics& harmless, const CauseNotes& notes);
+// The same for one function, of which some tokens are known not to communicate, and some to be words of register_assembly.h,
+// which counts as communication, no more.
+Scan scan_function(const Tokens& tokens, const HarmlessAtomics& harmless,
+                   const std::vector<bool>& register_assembly, const CauseNotes& notes);
 Scan scan_text(std::string_view text);
 
 // What names may do that are pasted together from the names and numbers in `texts` and in `options`, those of the result
