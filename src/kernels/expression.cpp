@@ -77,16 +77,33 @@ std::size_t Expressions::end_of_target(std::size_t equals) const {
   return end;
 }
 
-bool Expressions::assigned_at(std::size_t at) const {
-  if (at > 1 && is_twice(at - 2, "+-")) return true;
-  if (at > 0 && is(at - 1, "&") && is_unary(at - 1)) return true;
-  std::size_t end = at + 1;
-  while (is(end, "[") || is(end, ".")) end = is(end, ".") ? end + 2 : behind(end);
-  if (is_twice(end, "+-")) return true;
-  for (std::size_t equals = end; equals < end + 3; ++equals) {
-    if (is_assignment(equals)) return end_of_target(equals) == end;
+Range Expressions::with_parentheses(Range range) const {
+  // Behind another name they are those of a call, or of a condition.
+  const auto may_begin_behind = [this](std::size_t at) {
+    return at == 0 || !is_name(at - 1) || is_unary(at);
+  };
+  while (range.begin > 0 && is(range.begin - 1, "(") && match_[range.begin - 1] == range.end &&
+         may_begin_behind(range.begin - 1)) {
+    --range.begin;
+    ++range.end;
   }
-  return false;
+  return range;
+}
+
+bool Expressions::assigned_at(std::size_t at) const {
+  for (Range target{at, at + 1};;) {
+    while (is(target.end, "[") || is(target.end, "."))
+      target.end = is(target.end, ".") ? target.end + 2 : behind(target.end);
+    if (target.begin > 1 && is_twice(target.begin - 2, "+-")) return true;
+    if (target.begin > 0 && is(target.begin - 1, "&") && is_unary(target.begin - 1)) return true;
+    if (is_twice(target.end, "+-")) return true;
+    for (std::size_t equals = target.end; equals < target.end + 3; ++equals) {
+      if (is_assignment(equals) && end_of_target(equals) == target.end) return true;
+    }
+    const Range wider = with_parentheses(target);
+    if (wider.begin == target.begin) return false;
+    target = wider;
+  }
 }
 
 std::size_t Expressions::assigns(Text name, Range range) const {

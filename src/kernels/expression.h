@@ -63,6 +63,8 @@ class Expressions {
   // The sign behind which the left operand of the assignment at `equals` ends.
   [[nodiscard]] std::size_t end_of_target(std::size_t equals) const;
 
+  // With all parentheses that have nothing else in them.
+  [[nodiscard]] Range with_parentheses(Range range) const;
   // Whether the name at `at` gets a value there, or its address is taken.
   [[nodiscard]] bool assigned_at(std::size_t at) const;
   // How often that is so in the range.

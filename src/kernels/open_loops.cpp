@@ -50,7 +50,7 @@ class LoopReader {
   // Of the statement that begins at `at`.
   [[nodiscard]] std::size_t end_of_statement(std::size_t at) const {
     while (at < text_.size()) {
-      if (text_.is(at, ";")) return at + 1;
+      if (text_.is(at, ";") && !text_.is(at + 1, "else")) return at + 1;
       const bool block = text_.is(at, "{");
       at = text_.behind(at);
       if (block && !text_.is(at, "else")) return at;

@@ -120,13 +120,19 @@ class StoreReader {
     return body_;
   }
 
+  // Of the name at `at` with the types in front of it that it is cast to.
+  [[nodiscard]] std::size_t begin_of_casts(std::size_t at) const {
+    while (text_.is(at - 1, ")")) at = text_.match(at - 1);
+    return at;
+  }
+
   void read_assignments() {
     for (std::size_t i = body_; i < text_.size(); ++i) {
       if (!text_.is_assignment(i)) continue;
       const std::size_t end = text_.end_of_target(i);
       const std::size_t target = begin_of_target(end);
       if (!text_.is_name(target)) continue;
-      const bool whole = target + 1 == end && !is_dereferenced(target);
+      const bool whole = target + 1 == end && !is_dereferenced(begin_of_casts(target));
       assignments_.push_back({target, whole, {i + 1, text_.end_of_value(i + 1)}});
     }
   }
@@ -256,32 +262,48 @@ class StoreReader {
     std::size_t end = at + 1;
     if (text_.is(end, "[") || text_.is_arrow(end)) {
       if (address) return passed(at, pointer);
-      return add(pointer, at, end);
+      return add(pointer, at, {at, end});
     }
-    if (is_dereferenced(at)) return add(pointer, at, end);
-    if (text_.is(at - 1, "(") && text_.is_dereference(at - 2))
-      return add_range(pointer, {at, text_.match(at - 1)}, text_.match(at - 1) + 1);
-    // ((T*)p)[i]
-    if (text_.is(at - 1, ")") && text_.is(end, ")") && (text_.is(end + 1, "[") || text_.is_arrow(end + 1)))
-      return add(pointer, at, end + 1);
+    const std::size_t start = begin_of_casts(at);
+    if (is_dereferenced(start)) return add_range(pointer, {at, end}, {start - 1, end});
+    if (text_.is(start - 1, "(")) {
+      const std::size_t behind = text_.match(start - 1) + 1;
+      // *(p + i)
+      if (text_.is_dereference(start - 2)) return add_range(pointer, {at, behind - 1}, {start - 2, behind});
+      // (p + i)[j], ((T*)p)[i]
+      const bool is_call = text_.is_name(start - 2) && !text_.is_unary(start - 1);
+      if (!is_call && (text_.is(behind, "[") || text_.is_arrow(behind)))
+        return add(pointer, at, {start - 1, behind});
+    }
     passed(at, pointer);
   }
 
-  // The element that begins with the name at `at` and goes on at `chain` with indices and members.
-  void add(std::size_t pointer, std::size_t at, std::size_t chain) {
-    std::size_t end = chain;
-    while (text_.is(end, "[") || text_.is(end, ".") || text_.is_arrow(end)) {
-      end = text_.is(end, "[") ? text_.behind(end) : end + (text_.is(end, ".") ? 2 : 3);
-    }
-    add_range(pointer, {at, end}, end);
+  // Behind indices and members.
+  [[nodiscard]] std::size_t end_of_chain(std::size_t at) const {
+    while (text_.is(at, "[") || text_.is(at, ".") || text_.is_arrow(at))
+      at = text_.is(at, "[") ? text_.behind(at) : at + (text_.is(at, ".") ? 2 : 3);
+    return at;
   }
 
-  void add_range(std::size_t pointer, Range element, std::size_t next) {
+  // The element that begins with the pointer in `base`, whose name is at `at`, and goes on with indices and members.
+  void add(std::size_t pointer, std::size_t at, Range base) {
+    const std::size_t end = end_of_chain(base.end);
+    add_range(pointer, {at, end}, {base.begin, end});
+  }
+
+  // `place`: with what makes it the element, a star in front of a pointer.
+  void add_range(std::size_t pointer, Range element, Range place) {
+    for (std::size_t begin = place.begin + 1; begin != place.begin;) {
+      begin = place.begin;
+      place = text_.with_parentheses(place);
+      place.end = end_of_chain(place.end);
+    }
+    const std::size_t next = place.end;
     Access access;
     access.pointer = pointer;
     access.element = text_.text(element);
     access.dimensions = dimensions_of(element);
-    const bool prefix = element.begin > 1 && text_.is_twice(element.begin - 2, "+-");
+    const bool prefix = place.begin > 1 && text_.is_twice(place.begin - 2, "+-");
     const auto equals = assignment_behind(next);
     access.writes = prefix || text_.is_twice(next, "+-") || equals;
     access.reads = !equals || *equals != next;

@@ -71,6 +71,8 @@ INSTANTIATE_TEST_SUITE_P(
         "for (; i--;) {}", "while (i-- > 0) {}", "while (i) { b += i; i /= 2; }",
         "do { i = i + 3; } while (i < n && b == 0);", "for (int j = 0; j != n; j++) { continue; }",
         "for (int j = 0, m = n; j < m; m--) {}",
+        "for (int j = 0; j < n; j++) { f((j), (b)); if (j) ++b; b = (j) == 3; }",
+        "if (b) for (int j = 0; j < n; j++) b += j; else b = 0;",
         "for (int j = 0; j < n; j++) for (int l = 0; l < j; l++) { if (b) { b = 2; } else b = 1; }",
         "while (i < max(n, 4)) { if (p[i]) { b = 1; } i += 2; }", "for (int j = 0; (j < n); j *= 2) {}"));
 
@@ -95,7 +97,10 @@ INSTANTIATE_TEST_SUITE_P(
                     "again: if (p[0]) goto again;", "for (; i < n; ++i) { n = p[0]; }",
                     "while (i < n) { i += p[0] ? 1 : 0; }", "while (i < n) { f(&i); }",
                     "do ++i; while (i < n);", "while (p->x < n) { ++n; }", "for (; i < n; READ(i)) {}",
-                    "while (i < n) { for (int j = 0; j < p[0]; ++j) ++i; }"));
+                    "while (i < n) { for (int j = 0; j < p[0]; ++j) ++i; }",
+                    "for (; i < n; ++i) { (i) = 0; }", "for (; i < n; ++i) { ((i))--; }",
+                    "for (; i < n; ++i) { --(i); }", "for (; i < n; ++i) if (b) b = 1; else { i = 0; }",
+                    "for (; i < n; ++i) if (b) b = 1; else i = 0;"));
 
 struct Access {
   const char* body;
@@ -121,7 +126,13 @@ INSTANTIATE_TEST_SUITE_P(
         Access{"p[i] = q[i + 1];", "any order"}, Access{"p[i]++;", "any order"},
         Access{"++p[n];", "in order"}, Access{"*p += i;", "in order"},
         Access{"*(p + i) = *(q + n);", "any order"}, Access{"*(p + n) = i;", "in order"},
-        Access{"((global int*)p)[n] = i;", "in order"},
+        Access{"((global int*)p)[n] = i;", "in order"}, Access{"(*p)++;", "in order"},
+        Access{"++*p;", "in order"}, Access{"(*p) = i;", "in order"}, Access{"(p[n]) = i;", "in order"},
+        Access{"(p)[n] = i;", "in order"}, Access{"(*(p)) = i;", "in order"},
+        Access{"if (n) (p + n)[0] = i;", "in order"}, Access{"*(global float*)p = i;", "in order"},
+        Access{"(*(global float*)p) = i;", "in order"}, Access{"*((global float4*)p + n) = i;", "in order"},
+        Access{"*((global float4*)p + i) = n;", "any order"}, Access{"(p[i]) = p[i] + 1;", "any order"},
+        Access{"(*(p + i)) = 1; (p + i)[0] += 2;", "any order"}, Access{"(*p).x = i;", "in order"},
         Access{"((global char4*)p)[i].x = ((global char4*)q)[n].y;", "any order"},
         Access{"global int* r = q + i; *r = p[n];", "any order"},
         Access{"global int* r; r = &q[n]; r[0] = i;", "in order"}, Access{"p += i; p[0] = 3;", "any order"},
