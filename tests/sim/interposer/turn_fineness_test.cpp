@@ -41,38 +41,43 @@ class FinenessTest : public TurnTest {
     });
   }
 
-  // The largest number of slices of the last ten launches, since a launch is cut as usual now and then, while somebody of a higher class asks for the device now and then.
-  std::size_t slices_after(int launches) {
+  // While somebody of a higher class asks for the device now and then. Returns the largest number of slices of these launches, since
+  // one is cut as usual now and then.
+  std::size_t most_slices(int launches) {
     std::size_t most = 0;
-    for (int i = 0; i < launches; ++i) {
+    for (int i = 0; i < launches; ++i, ++launched) {
       EXPECT_TRUE(urgent.begin());
       urgent.end();
       driver.forget();
       EXPECT_EQ(cl.launch(queue, kernel, {kItems, kGroup}), CL_SUCCESS);
       EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
       await_feeder();
-      if (launches - i <= 10) most = std::max(most, driver.launches().size());
+      most = std::max(most, driver.launches().size());
     }
     return most;
   }
+  // Whether there are so many in the end. What is measured varies where the machine is busy.
+  bool has_in_the_end(std::size_t slices) {
+    return kit::eventually([&] { return most_slices(10) == slices; });
+  }
 
+  int launched = 0;
   turns::Turns urgent{
       forks, kit::with(beside(folder.path(), driver), &turns::Options::priority, turns::Priority::high)};
 };
 
-constexpr int kMany = 40;
-
 TEST_F(FinenessTest, AKernelOfWhichTheDeviceHoldsFewGroupsIsCutFiner) {
   device_holds(kGroups / kUsual / 2);
-  EXPECT_EQ(slices_after(kMany), 2 * kUsual);
-  expect_each_item_ran(kMany);
+  EXPECT_TRUE(has_in_the_end(2 * kUsual));
+  expect_each_item_ran(launched);
   expect_device_is_given_back();
 }
 
 TEST_F(FinenessTest, AKernelThatFillsTheDeviceIsNot) {
   device_holds(kGroups / kUsual);
-  EXPECT_EQ(slices_after(kMany), kUsual);
-  expect_each_item_ran(kMany);
+  most_slices(20);
+  EXPECT_TRUE(has_in_the_end(kUsual));
+  expect_each_item_ran(launched);
   expect_device_is_given_back();
 }
 
@@ -80,16 +85,16 @@ TEST_F(FinenessTest, NoFinerThanAKernelCanNeed) {
   driver.cost("add", [](const sim::Launch& launch) {
     return base::Nanoseconds(4us) * static_cast<int>(launch.global[0]);  // slices cost nothing
   });
-  EXPECT_EQ(slices_after(5 * kMany), 8 * kUsual);
+  EXPECT_TRUE(has_in_the_end(8 * kUsual));
   expect_device_is_given_back();
 }
 
 // The same kernel with other data, say.
 TEST_F(FinenessTest, FinerSlicesAreGivenUpWhereTheyCostMore) {
   device_holds(kGroups / kUsual / 2);
-  ASSERT_EQ(slices_after(kMany), 2 * kUsual);
+  ASSERT_TRUE(has_in_the_end(2 * kUsual));
   device_holds(kGroups / kUsual);
-  EXPECT_EQ(slices_after(3 * kMany), kUsual);
+  EXPECT_TRUE(has_in_the_end(kUsual));
   expect_device_is_given_back();
 }
 
