@@ -175,12 +175,11 @@ cl_int enqueue_planned(Interposer& p, const Call& call, const KernelRecord& kern
 inline cl_int enqueue(Interposer& p, const Call& call) {
   p.turns.follow_limits();
   const std::uint64_t changes = p.records.changes.load(std::memory_order_acquire);
-  if (!p.turns.contended()) [[likely]] {
-    if (const auto known = p.repeated.find(call, p.neighbours.vms(), changes))
-      return launch_unsplit(p, call, *known->counters, known->why);
-  } else if (p.turns.is_unneeded_for_now()) {
+  const bool is_shared = p.turns.contended();
+  if (!is_shared || p.turns.is_unneeded_for_now()) [[likely]] {
     if (const auto known = p.repeated.find(call, p.neighbours.vms(), changes)) {
-      p.turns.count_exempt(TurnExemption::unneeded);
+      if (is_shared) [[unlikely]]
+        p.turns.count_exempt(TurnExemption::unneeded);
       return launch_unsplit(p, call, *known->counters, known->why);
     }
   }

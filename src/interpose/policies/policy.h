@@ -53,8 +53,8 @@ struct PolicyDecision : plan::Decision {
       : plan::Decision(decision), key(measured_as) {}
 
   learn::Key key;  // under which the launch is measured; 0: it is not
-  // How much finer it is cut than its kernel would have to be to fill the device (policies/turn_slices.cpp); 0: it is not known
-  // whether it can be.
+  // How many times as many slices it is cut into as fill the device by the sizes of its work-groups (policies/turn_slices.cpp).
+  // 0: it could not be cut as asked, so its duration says nothing of that.
   std::size_t fineness = 1;
 };
 

@@ -2,11 +2,12 @@
 // two at a time. While nothing is known of a launch, as many as fill the device: it may be long.
 //
 // How many work-groups fill the device depends on what a kernel needs of registers and local memory, which drivers do not say. By their
-// sizes alone they are too many. So where slices are longer than they should be, finer ones are tried, and kept if
-// the launch does not take longer.
+// sizes alone they are often too many. So where slices are longer than they should be, finer ones are tried, and kept if the launch
+// hardly takes longer.
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "interpose/policies/policy.h"
 #include "interpose/turns/device_turn.h"
@@ -53,13 +54,12 @@ class TurnSlices final : public MeasuredPolicy {
     const plan::Decision usual = fill_device(launch, wanted);
     if (usual.unsplit_reason || usual.slices >= wanted) return usual;
     const std::size_t finest = std::min(kFinest, (wanted + usual.slices - 1) / usual.slices);
-    const std::size_t fineness = costs()
-                                     .within_budget(fineness_key(key), kMostLost, finest,
-                                                    learn::Search::climb, [] { return std::string(); })
-                                     .slices;
-    PolicyDecision finer = fill_device(launch, wanted, fineness);
-    finer.fineness = fineness;
-    return finer;
+    const learn::SliceAdvice finer = costs().within_budget(
+        fineness_key(key), kMostLost, finest, learn::Search::climb, [] { return std::string(); });
+    const std::size_t fineness = finer.state == learn::AdviceState::unmeasured ? 1 : finer.slices;
+    PolicyDecision decision = fill_device(launch, wanted, fineness);
+    decision.fineness = fineness;
+    return decision;
   }
 
   // At most `slices`, and no more than fill the device with kSideBySide of them, if it holds a `fineness`-th of what it could by

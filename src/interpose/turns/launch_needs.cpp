@@ -11,10 +11,9 @@ using turns::Need;
 using turns::Ns;
 using turns::WorkNeed;
 
-// How long launches are made without turns before they are measured again in turns, which takes duration_of(Need::unknown); of a
-// longer time between two of them only so much counts.
+// How long launches are made without turns before they are measured again in turns, which takes duration_of(Need::unknown). Of a time
+// without launches only WorkNeed::kRest counts.
 constexpr Ns kMeasuredAgain = 30'000'000'000;
-constexpr Ns kRest = 100'000'000;
 
 }  // namespace
 
@@ -34,7 +33,7 @@ LaunchNeeds::Answer LaunchNeeds::launched(const Launch& launch, Ns now) noexcept
                                 now);
   answer.piece = std::max(launch.piece, note_unmeasured(launch, latest != 0 ? waits.first : 0, now));
   // What is known of launches gets out of date while they are not measured.
-  unmeasured_ += std::min(now - std::exchange(launched_at_, now), kRest);
+  unmeasured_ += std::min(now - std::exchange(launched_at_, now), WorkNeed::kRest);
   if (launch.in_turns) unmeasured_ = 0;
   answer.launch = launch.need == Need::none && unmeasured_ > kMeasuredAgain ? Need::unknown : launch.need;
   if (answer.launch == Need::unknown && !unknown_.counts(now)) answer.launch = Need::none;
