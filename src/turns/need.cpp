@@ -54,6 +54,20 @@ Ns longest_piece_of_others(const View& state, std::uint32_t slot, Ns now) {
   return longest;
 }
 
+void show_busy(View state, std::uint32_t slot, Ns now) {
+  state.participants[slot].busy_until = now + kBusyLasts;
+}
+
+std::uint64_t busy_others(const View& state, std::uint32_t slot, Ns now) {
+  std::uint64_t busy = 0;
+  for (std::uint32_t other = 0; other < state.header.slots; ++other) {
+    const Participant& p = state.participants[other];
+    if (other == slot || p.nonce == 0 || p.busy_until == 0) continue;
+    if (p.busy_until > now || p.asks != 0) busy ^= p.nonce;
+  }
+  return busy;
+}
+
 std::optional<Ns> ShownPiece::note(Ns wait, Ns now) {
   const bool is_longest = wait >= longest_ || now - longest_at_ >= kPieceLasts;
   const bool is_known = wait <= longest_ && now - told_at_ < kPieceLasts / 2;
@@ -119,6 +133,14 @@ WorkNeed::Verdict WorkNeed::launched(const Launch& launch, Ns now) {
   if (!has_need_ && links_ >= kLinks && now >= pauses_until_ && is_costly_without()) try_turns(now);
   const bool needs_turns = has_need_ && (has_helped_ ? shows_again() : links_ >= kLinks);
   return needs_turns ? unless_hopeless(launch.piece, verdict, now) : verdict;
+}
+
+void WorkNeed::resume(Ns now) {
+  launches_ = links_ = waits_without_ = 0;
+  work_ = 0;
+  is_known_ = true;
+  period_ = launched_at_ = needed_since_ = undecided_since_ = now;
+  trial_ = {};
 }
 
 // The need shows, unless turns cannot help. The others are told once that it does not any more.

@@ -54,6 +54,12 @@ void show_piece(View state, std::uint32_t slot, Ns wait, Ns now);
 // The longest one that others than `slot` have shown.
 [[nodiscard]] Ns longest_piece_of_others(const View& state, std::uint32_t slot, Ns now);
 
+// For kBusyLasts, the participant is one that launches. The same requirement.
+constexpr Ns kBusyLasts = 300'000'000;
+void show_busy(View state, std::uint32_t slot, Ns now);
+// Which others than `slot` do, or wait for their turn to: a number that is different for other sets of them; 0: nobody.
+[[nodiscard]] std::uint64_t busy_others(const View& state, std::uint32_t slot, Ns now);
+
 // What a participant shows of its own: the longest one of the last kPieceLasts.
 class ShownPiece {
  public:
@@ -151,6 +157,11 @@ class WorkNeed {
     Ns piece = 0;                // longest_piece_of_others()
   };
   Verdict launched(const Launch& launch, Ns now);
+
+  // Whether the program is known to need turns, or they are being tried.
+  [[nodiscard]] bool has_need() const { return has_need_; }
+  // There have been launches meanwhile that it was not told of.
+  void resume(Ns now);
 
  private:
   // From the first launch to the end of the wait.

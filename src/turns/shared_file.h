@@ -26,7 +26,7 @@
 namespace cleave::turns {
 
 inline constexpr std::uint32_t kFileMagic = 0x746c7663;  // "cvlt"
-inline constexpr std::uint32_t kFileVersion = 5;
+inline constexpr std::uint32_t kFileVersion = 6;
 
 // A copy of the state, with room for all.
 struct State {

@@ -39,6 +39,7 @@ void sanitize(Participant& p, const Header& header, Ns now) {
   p.needs_until = std::clamp<Ns>(p.needs_until, 0, now + kLongestNeed);
   p.long_until = std::clamp<Ns>(p.long_until, 0, now + kLongestNeed);
   p.coarse_until = std::clamp<Ns>(p.coarse_until, 0, now + kLongestNeed);
+  p.busy_until = std::clamp<Ns>(p.busy_until, 0, now + kLongestNeed);
   p.paid_at = std::clamp<Ns>(p.paid_at, 0, now + kLongestPause);
   for (Ns* const time : {&p.waited, &p.longest_wait, &p.longest_before, &p.capped, &p.imposed})
     *time = std::clamp<Ns>(*time, 0, std::numeric_limits<Ns>::max() / 2);

@@ -68,11 +68,12 @@ struct Participant {
   Ns needs_until = 0;   // it needs turns until then, for what it does
   Ns long_until = 0;    // it makes long launches until then, which need turns among themselves
   Ns coarse_until = 0;  // `piece` counts until then
+  Ns busy_until = 0;    // it launches until then, in turns or without; 0: it has never said so
   std::array<char, kTenantBytes> tenant_name{};  // for reports; not always with a final NUL
 
   friend bool operator==(const Participant&, const Participant&) = default;
 };
-static_assert(sizeof(Participant) == 264);
+static_assert(sizeof(Participant) == 272);
 
 // What the processes of a tenant that have left, or ended, have had. Those without a tenant are one, with the id 0.
 struct TenantTotals {

@@ -333,11 +333,22 @@ void Turns::show_piece(Ns wait) noexcept {
   });
 }
 
-Ns Turns::longest_piece_of_others() noexcept {
+void Turns::show_busy() noexcept {
+  const base::MutexLock lock(mutex_);
+  if (!file_) return;
+  file_->update([&](View state, Ns now) {
+    mutex_.assert_held();
+    if (exists(state, self_.slot) && state.participants[self_.slot].nonce == self_.nonce)
+      turns::show_busy(state, self_.slot, now);
+  });
+}
+
+Turns::Others Turns::others() noexcept {
   const base::MutexLock lock(mutex_);
   State state;
-  if (!file_ || !file_->read(state)) return 0;
-  return turns::longest_piece_of_others(state.view(), self_.slot, monotonic_now());
+  if (!file_ || !file_->read(state)) return {};
+  const Ns now = monotonic_now();
+  return {longest_piece_of_others(state.view(), self_.slot, now), busy_others(state.view(), self_.slot, now)};
 }
 
 WaitCauses Turns::wait_causes() {

@@ -94,8 +94,14 @@ class Turns {
   // Others wait for so long, on average, for what this process has on the device (need.h); to be called again while they do. They are
   // told the longest one of the last seconds. Cheap if they know.
   void show_piece(Ns wait) noexcept;
+  // This process launches; to be called again within kBusyLasts while it does.
+  void show_busy() noexcept;
   // What the others have shown. Reads the file.
-  [[nodiscard]] Ns longest_piece_of_others() noexcept;
+  struct Others {
+    Ns piece = 0;            // longest_piece_of_others()
+    std::uint64_t busy = 0;  // busy_others()
+  };
+  [[nodiscard]] Others others() noexcept;
 
   // From now on; until then the weight of the options counts. Also while other threads wait in begin(). Cheap if it is the same.
   // `divisor`: for the present only a part of it counts, which by itself is no need of turns.

@@ -33,9 +33,11 @@ constexpr Ns kShort = 2'000'000;
 // How long before the expected end of what is on the device a process that gives it away looks at it.
 constexpr Ns kEarlyAtTheEnd = 160'000;
 
-// How long what others wait for has to be to be told, and how long what they have told is not looked at again.
+// How long what others wait for has to be to be told, how often this process tells that it launches, and how long what others have
+// told is not looked at again.
 constexpr Ns kLeastPiece = 1'000'000;
-constexpr Ns kPieceOfOthers = 20'000'000;
+constexpr Ns kBusyTold = turns::kBusyLasts / 3;
+constexpr Ns kAskedAfterOthers = 20'000'000;
 
 // For so long launches are made without asking again where turns are not needed.
 constexpr Ns kUnneeded = 50'000;
@@ -102,6 +104,7 @@ void DeviceTurn::reset_in_child() noexcept {
   stalled_at_ = 0;
   gave_up_ = false;
   needs_.forget();
+  busy_told_at_ = 0;
   unneeded_until_ = 0;
   has_backlog_ = false;
   backlog_stalls_ = 0;
@@ -325,9 +328,13 @@ bool DeviceTurn::is_needed(cl_command_queue queue, const KnownLaunch& launch) no
   using Verdict = turns::WorkNeed::Verdict;
   const Ns at = now();
   const base::MutexLock lock(mutex_);
-  if (at - others_asked_at_ > kPieceOfOthers) {
+  if (at - others_asked_at_ > kAskedAfterOthers) {
     others_asked_at_ = at;
-    others_piece_ = turns_.longest_piece_of_others();
+    others_ = turns_.others();
+  }
+  if (at - busy_told_at_ > kBusyTold) {
+    busy_told_at_ = at;
+    turns_.show_busy();
   }
   const LaunchNeeds::Answer needs = needs_.launched({.queue = queue,
                                                      .need = launch.need,
@@ -336,7 +343,7 @@ bool DeviceTurn::is_needed(cl_command_queue queue, const KnownLaunch& launch) no
                                                      .is_never_measured = launch.is_never_measured,
                                                      .in_turns = turns_.contended(),
                                                      .turn_waits = log_.waited().count(),
-                                                     .others = others_piece_},
+                                                     .others = others_},
                                                     at);
   if (needs.piece >= kLeastPiece) turns_.show_piece(needs.piece);
   if (needs.waits == Verdict::does_not_help) turns_.withdraw_need();

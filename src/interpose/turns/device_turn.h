@@ -255,7 +255,7 @@ class DeviceTurn {
   // Launches with too few slices to be measured by these.
   std::atomic<std::uint32_t> unmeasured_{0};
   LaunchNeeds needs_;  // its launched() and forget() with the lock
-  turns::Ns others_piece_ = 0;
+  turns::Turns::Others others_;
   turns::Ns others_asked_at_ = 0;
 
   base::Mutex mutex_;
@@ -265,6 +265,7 @@ class DeviceTurn {
   unsigned stalls_ CLEAVE_GUARDED_BY(mutex_) = 0;    // that are not forgotten
   turns::Ns stalled_at_ CLEAVE_GUARDED_BY(mutex_) = 0;
   std::vector<launch::Event> unreleased_ CLEAVE_GUARDED_BY(mutex_);  // to be released
+  turns::Ns busy_told_at_ = 0;
   unsigned inside_ CLEAVE_GUARDED_BY(mutex_) = 0;                    // threads between begin() and finish()
   unsigned important_ CLEAVE_GUARDED_BY(mutex_) =
       0;  // launches of whole weight, also those that wait for the turn

@@ -29,8 +29,8 @@ LaunchNeeds::Answer LaunchNeeds::launched(const Launch& launch, Ns now) noexcept
                                  .waits = latest != 0 ? std::optional(waits) : std::nullopt,
                                  .in_turns = launch.in_turns,
                                  .turn_waits = launch.turn_waits,
-                                 .piece = launch.others},
-                                now);
+                                 .piece = launch.others.piece},
+                                launch.others.busy, now);
   answer.piece = std::max(launch.piece, note_unmeasured(launch, latest != 0 ? waits.first : 0, now));
   // What is known of launches gets out of date while they are not measured.
   unmeasured_ += std::min(now - std::exchange(launched_at_, now), WorkNeed::kRest);

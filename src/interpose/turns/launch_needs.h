@@ -8,6 +8,8 @@
 
 #include "base/opencl.h"
 #include "turns/need.h"
+#include "turns/needs_by_company.h"
+#include "turns/turns.h"
 
 namespace cleave::interpose {
 
@@ -22,7 +24,7 @@ class LaunchNeeds {
     bool is_never_measured = false;        // then `expected` is a guess
     bool in_turns = false;                 // turns are taken now
     turns::Ns turn_waits = 0;              // for how long the process has waited for turns, ever
-    turns::Ns others = 0;                  // what others have on the device that cannot be cut
+    turns::Turns::Others others;           // which others are at work, and what of theirs cannot be cut
   };
   struct Answer {
     turns::Need launch =
@@ -54,7 +56,7 @@ class LaunchNeeds {
   std::atomic<turns::Ns> latest_wait_{0};
   std::atomic<cl_command_queue> latest_queue_{nullptr};  // of that launch
 
-  turns::WorkNeed work_;
+  turns::NeedsByCompany work_;
   turns::UnknownNeed unknown_;
   turns::Ns launched_at_ = 0;
   unsigned launches_ = 0;               // since the latest wait

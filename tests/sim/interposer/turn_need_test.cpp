@@ -175,12 +175,12 @@ TEST_F(TurnNeedTest, OthersAreToldWhatCannotBeCut) {
   driver.cost("uses_atomics", [](const sim::Launch&) { return base::Nanoseconds(7ms); });
   const cl_kernel exchanges = make_kernel(kUsesAtomics, "uses_atomics");
   EXPECT_TRUE(ends_without_turns(kernel));
-  EXPECT_EQ(other.longest_piece_of_others(), 0);
+  EXPECT_EQ(other.others().piece, 0);
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(launch(exchanges), CL_SUCCESS);
     EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
   }
-  EXPECT_GE(other.longest_piece_of_others(), 7'000'000);
+  EXPECT_GE(other.others().piece, 7'000'000);
 }
 
 TEST_F(TurnNeedTest, OthersAreToldHowLongSlicesAre) {
@@ -190,10 +190,10 @@ TEST_F(TurnNeedTest, OthersAreToldHowLongSlicesAre) {
   EXPECT_TRUE(kit::eventually([&] {
     EXPECT_EQ(cl.launch(queue, kernel, {128, 16}), CL_SUCCESS);
     EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
-    return other.longest_piece_of_others() > 0;
+    return other.others().piece > 0;
   }));
-  EXPECT_GE(other.longest_piece_of_others(), 4'000'000);
-  EXPECT_LT(other.longest_piece_of_others(), 20'000'000) << "the launch takes 32 ms, and is cut";
+  EXPECT_GE(other.others().piece, 4'000'000);
+  EXPECT_LT(other.others().piece, 20'000'000) << "the launch takes 32 ms, and is cut";
 }
 
 // Its waits are the driver's own.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ struct NeedTest : testing::Test {
 
   NeedTest() {
     header.slots = 4;
-    for (Participant& p : participants) p.nonce = 1;
+    for (std::uint64_t nonce = 1; Participant & p : participants) p.nonce = nonce++;
   }
   [[nodiscard]] bool is_needed(Ns now) const { return needed_until(state).includes(now); }
 };
@@ -86,10 +87,13 @@ TEST_F(NeedTest, WhateverTheFileSaysANeedLapses) {
   participants[3].needs_until = -1;
   participants[1].coarse_until = kNow * 100;
   participants[1].piece = 255;
+  participants[1].busy_until = kNow * 100;
+  participants[2].busy_until = -kNow;
   sanitize(state, kNow);
   EXPECT_TRUE(is_needed(kNow));
   EXPECT_FALSE(is_needed(kNow + kLongestNeed));
   EXPECT_EQ(longest_piece_of_others(state, 0, kNow + kLongestNeed), 0);
+  EXPECT_EQ(busy_others(state, 0, kNow + kLongestNeed), 0);
 }
 
 TEST_F(NeedTest, TheLongestPieceOfOthersIsKnownForAWhile) {
@@ -105,6 +109,27 @@ TEST_F(NeedTest, TheLongestPieceOfOthersIsKnownForAWhile) {
   EXPECT_EQ(longest_piece_of_others(state, 0, kNow + 1 + kPieceLasts), 1'000'000);
   participants[2].nonce = 0;
   EXPECT_EQ(longest_piece_of_others(state, 0, kNow + 1 + kPieceLasts), 0);
+}
+
+TEST_F(NeedTest, OthersAreBusyForAWhile) {
+  EXPECT_EQ(busy_others(state, 0, kNow), 0);
+  show_busy(state, 0, kNow);
+  EXPECT_EQ(busy_others(state, 0, kNow), 0) << "itself";
+  show_busy(state, 1, kNow);
+  const std::uint64_t one = busy_others(state, 0, kNow);
+  show_busy(state, 2, kNow + kBusyLasts / 2);
+  const std::uint64_t both = busy_others(state, 0, kNow + kBusyLasts / 2);
+  const std::uint64_t other = busy_others(state, 0, kNow + kBusyLasts);
+  EXPECT_EQ((std::set<std::uint64_t>{0, one, both, other}).size(), 4);
+  EXPECT_EQ(busy_others(state, 0, kNow + 2 * kBusyLasts), 0);
+}
+
+TEST_F(NeedTest, WhoWaitsForItsTurnIsBusy) {
+  show_busy(state, 1, kNow);
+  participants[1].asks = 1;
+  EXPECT_NE(busy_others(state, 0, kNow + 9 * kBusyLasts), 0);
+  participants[1].nonce = 0;
+  EXPECT_EQ(busy_others(state, 0, kNow), 0) << "it has left";
 }
 
 TEST_F(NeedTest, NoPieceIsShownAsAShorterOne) {
