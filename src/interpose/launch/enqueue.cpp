@@ -1,6 +1,7 @@
 // A launch, from the program's call to the driver's: decide whether to split and into how many slices, in a turn if other
 // processes share the device. Where a split may be wrong, the launch is forwarded unsplit and the reason is counted.
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -70,6 +71,10 @@ std::optional<TurnExemption> exemption(const Interposer& p, const QueueRecord& q
 constexpr base::Nanoseconds kLongLaunch{4'000'000};
 constexpr base::Nanoseconds kFineSlice{1'000'000};
 
+base::Nanoseconds duration_of_part(const learn::SliceAdvice& launch, std::size_t slices) {
+  return launch.duration / static_cast<base::Nanoseconds::rep>(slices);
+}
+
 // Whether this launch has to be made in a turn, by what is known of it.
 bool is_needed(Interposer& p, DeviceTurn& turn, const Call& call, const KernelRecord& kernel,
                const QueueRecord& queue) {
@@ -87,14 +92,14 @@ bool is_needed(Interposer& p, DeviceTurn& turn, const Call& call, const KernelRe
     return turn.is_needed(call.queue, {.need = turns::Need::unknown, .expected = known.duration});
   if (known.duration < kFineSlice) return turn.is_needed(call.queue, {.expected = known.duration});
   if (!decision) decision = p.turn_slices->decide(trial);
-  const auto slices = static_cast<base::Nanoseconds::rep>(decision->unsplit_reason ? 1 : decision->slices);
-  const base::Nanoseconds slice = known.duration / slices;
   const bool is_cut = !decision->unsplit_reason;
-  const bool is_long = known.duration >= kLongLaunch && is_cut && slice <= kFineSlice;
-  // Two slices are on the device, and one of them has just begun or is about to end.
-  return turn.is_needed(call.queue, {.need = is_long ? turns::Need::long_launches : turns::Need::none,
-                                     .expected = known.duration,
-                                     .piece = is_cut ? slice * 3 / 2 : slice});
+  const std::size_t slices = is_cut ? decision->slices : 1;
+  const bool is_long =
+      known.duration >= kLongLaunch && is_cut && duration_of_part(known, slices) <= kFineSlice;
+  return turn.is_needed(call.queue,
+                        {.need = is_long ? turns::Need::long_launches : turns::Need::none,
+                         .expected = known.duration,
+                         .piece = duration_of_part(known, std::max(slices, decision->hoped_slices))});
 }
 
 // Before so many launches have been measured, the end of a slice is looked for often, so that an estimate that is too long

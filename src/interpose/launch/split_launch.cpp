@@ -192,7 +192,8 @@ cl_int launch_split(Interposer& p, const Call& call, const Split& split, const L
          .event = result.last.get(),
          .expected = turn_pacer->slice() * static_cast<base::Nanoseconds::rep>(result.slices_of_last),
          .key = by_end ? split.key : 0,
-         .since = since});
+         .since = since,
+         .fineness = split.fineness});
     p.turns.observe(split.key, turn_pacer->tells_cost_of_slices() ? split.fineness : 0, measured);
   }
   if (!turn_pacer) p.turns.note_split(queue.device);

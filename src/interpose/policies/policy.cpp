@@ -22,8 +22,10 @@ PolicyDecision MeasuredPolicy::decide_measured(LaunchQuery& launch, std::size_t 
   if (advice.state == learn::AdviceState::unmeasured)
     return decide_unmeasured(launch, usual, cut, keys.launch);
   const PolicyDecision wanted = follow(launch, advice, keys.launch);
-  if (wanted.unsplit_reason) return {wanted, keys.launch};
-  return cut_measured(launch, wanted, keys.launch);
+  if (!wanted.unsplit_reason) return cut_measured(launch, wanted, keys.launch);
+  PolicyDecision whole = wanted;
+  whole.key = keys.launch;
+  return whole;
 }
 
 PolicyDecision MeasuredPolicy::decide_unmeasured(LaunchQuery& launch, std::size_t usual,
@@ -40,6 +42,7 @@ PolicyDecision MeasuredPolicy::cut_measured(LaunchQuery& launch, const PolicyDec
   if (cut.unsplit_reason) return cut;
   if (cut.slices < wanted.slices) costs().limit_slices(key, cut.slices);
   PolicyDecision decision(cut, key);
+  decision.hoped_slices = wanted.hoped_slices;
   decision.fineness = cut.slices < wanted.slices ? 0 : wanted.fineness;
   return decision;
 }

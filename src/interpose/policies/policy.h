@@ -53,9 +53,11 @@ struct PolicyDecision : plan::Decision {
       : plan::Decision(decision), key(measured_as) {}
 
   learn::Key key;  // under which the launch is measured; 0: it is not
-  // How many times as many slices it is cut into as fill the device by the sizes of its work-groups (policies/turn_slices.cpp).
-  // 0: it could not be cut as asked, so its duration says nothing of that.
+  // The step of policies/turn_slices.cpp by which it is cut finer than usual: 1 is the usual cut, or the whole launch. 0: it could not
+  // be cut as asked, so its duration says nothing of that.
   std::size_t fineness = 1;
+  // Into how many slices such launches may turn out to be cut, while finer steps are still to be tried; 0: into as many as this one.
+  std::size_t hoped_slices = 0;
 };
 
 // What policies may use. Both must outlive the policy.

@@ -2,8 +2,8 @@
 // two at a time. While nothing is known of a launch, as many as fill the device: it may be long.
 //
 // How many work-groups fill the device depends on what a kernel needs of registers and local memory, which drivers do not say. By their
-// sizes alone they are often too many. So where slices are longer than they should be, finer ones are tried, and kept if the launch
-// hardly takes longer.
+// sizes alone they are often too many, and a launch may seem to fit the device at once that does not. So where slices are longer than
+// they should be, finer ones are tried step by step, and kept if the launch hardly takes longer.
 
 #include <algorithm>
 #include <cmath>
@@ -24,6 +24,10 @@ constexpr double kMaxSlices = 100'000;
 constexpr unsigned kSideBySide = 2;
 // A kernel that needs all registers that a work-item may have has an eighth of the most work-items at a time, on NVIDIA's GPUs.
 constexpr std::size_t kFinest = 8;
+// A launch that fits the device at once by its size may be as long as that, since it does not, or since its work-groups take so
+// long. In the latter case each of them has more of the device while it holds fewer: so they are cut a step finer.
+constexpr base::Nanoseconds kLongResident{4'000'000};
+constexpr std::size_t kFinestOfResident = 2 * kFinest;
 // By how much a launch may take longer in finer slices.
 constexpr double kMostLost = 0.04;
 
@@ -36,7 +40,13 @@ class TurnSlices final : public MeasuredPolicy {
     // Such kernels may wait for the program, which must not wait for them here.
     if (launch.kernel().facts.communicates) return plan::Decision::unsplit(plan::UnsplitReason::kernel);
     const plan::Decision possible = prepare(launch, Neighbours::ignored, [] { return kGroups; });
-    return possible.unsplit_reason ? possible : fill_device(launch, kSlicesAtFirst);
+    if (possible.unsplit_reason) return possible;
+    const plan::Decision usual = fill_device(launch, kSlicesAtFirst);
+    return is_resident(usual) ? fill_device(launch, kSlicesAtFirst, kFinestOfResident) : usual;
+  }
+
+  plan::Decision follow_unmeasured(LaunchQuery& launch, std::size_t usual, learn::Key) const override {
+    return fill_device(launch, usual);
   }
 
   learn::SliceAdvice advise(LaunchQuery& launch, const CostKeys& keys) const override {
@@ -52,14 +62,45 @@ class TurnSlices final : public MeasuredPolicy {
     if (slices < kLeastSlices) return plan::Decision::unsplit(plan::UnsplitReason::below_quantum);
     const auto wanted = static_cast<std::size_t>(std::min(slices, kMaxSlices));
     const plan::Decision usual = fill_device(launch, wanted);
-    if (usual.unsplit_reason || usual.slices >= wanted) return usual;
-    const std::size_t finest = std::min(kFinest, (wanted + usual.slices - 1) / usual.slices);
-    const learn::SliceAdvice finer = costs().within_budget(
-        fineness_key(key), kMostLost, finest, learn::Search::climb, [] { return std::string(); });
-    const std::size_t fineness = finer.state == learn::AdviceState::unmeasured ? 1 : finer.slices;
-    PolicyDecision decision = fill_device(launch, wanted, fineness);
-    decision.fineness = fineness;
+    const bool is_fine =
+        is_resident(usual) ? advice.duration < kLongResident : usual.unsplit_reason || usual.slices >= wanted;
+    if (is_fine) return usual;
+    return refine(launch, usual, wanted, key);
+  }
+
+  static bool is_resident(const plan::Decision& decision) {
+    return decision.unsplit_reason == plan::UnsplitReason::resident;
+  }
+
+  // By the finest step that is known to cost little, or one to be tried. `usual` is the first one.
+  PolicyDecision refine(LaunchQuery& launch, const plan::Decision& usual, std::size_t wanted,
+                        learn::Key key) const {
+    const Steps steps = steps_of(launch, usual, wanted);
+    if (steps.finest < 2) return usual;
+    const learn::SliceAdvice advice = costs().within_budget(
+        fineness_key(key), kMostLost, steps.finest, learn::Search::climb, [] { return std::string(); });
+    const std::size_t step = advice.state == learn::AdviceState::unmeasured ? 1 : advice.slices;
+    PolicyDecision decision(step < 2 ? usual : fill_device(launch, wanted, steps.fineness(step)));
+    decision.fineness = step;
+    if (advice.state != learn::AdviceState::settled)
+      decision.hoped_slices = fill_device(launch, wanted, steps.fineness(steps.finest)).slices;
     return decision;
+  }
+
+  // What the second step is, and how far they go; each is twice as fine as half of it.
+  struct Steps {
+    std::size_t second = 2;
+    std::size_t finest = 1;
+
+    [[nodiscard]] std::size_t fineness(std::size_t step) const { return second * step / 2; }
+  };
+  [[nodiscard]] Steps steps_of(const LaunchQuery& launch, const plan::Decision& usual,
+                               std::size_t wanted) const {
+    if (!usual.unsplit_reason)
+      return {.finest = std::min(kFinest, (wanted + usual.slices - 1) / usual.slices)};
+    std::size_t second = 2;
+    while (second <= kFinestOfResident && fill_device(launch, wanted, second).unsplit_reason) second *= 2;
+    return {.second = second, .finest = second <= kFinestOfResident ? 2 * kFinestOfResident / second : 1};
   }
 
   // At most `slices`, and no more than fill the device with kSideBySide of them, if it holds a `fineness`-th of what it could by

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/scoped_thread_state.h"
+#include "interpose/policies/cost_keys.h"
 #include "interpose/turns/device_turn.h"
 
 namespace cleave::interpose {
@@ -19,6 +20,10 @@ constexpr Ns kMostUnmarked = 250'000;
 constexpr unsigned kMostUnmarkedCommands = 64;
 // So many commands with events are in flight at most, however short they are expected to be: they may not be.
 constexpr std::size_t kMostInFlight = 32;
+
+// How long before the expected end of what is on the device the next slice is enqueued that is kept back: sleeps end some hundredths
+// of a millisecond late, and the driver has to hand it over.
+constexpr Ns kAhead = 200'000;
 
 // How often others are asked after.
 constexpr Ns kAskAgain = 50'000;
@@ -103,7 +108,11 @@ launch::WaitResult DeviceTurn::wait_for_room(base::MutexLock& lock, Room room, N
     const Pace pace = this->pace();
     const Ns window = (room == Room::for_launch ? pace.launches : pace.window).count();
     const bool is_short = flight_.size() < kMostInFlight && work_in_flight() + or_unknown(expected) <= window;
-    if (flight_.size() < pace.in_flight || is_short) break;
+    if (is_short) break;
+    if (flight_.size() < pace.in_flight) {
+      if (room == Room::for_launch || is_aborted() || !keeps_back(pace, expected)) break;
+      continue;
+    }
     const Ns early = room == Room::for_launch ? std::min(kEarlyLaunch, flight_.front().expected / 4) : kEarly;
     const WaitResult how = wait_for_oldest(early, abort);
     if (how != WaitResult::complete) return how;
@@ -113,6 +122,26 @@ launch::WaitResult DeviceTurn::wait_for_room(base::MutexLock& lock, Room room, N
   if (at - asked_at_ < kAskAgain) return WaitResult::complete;
   asked_at_ = at;
   return !turns_.should_yield() || pass_on(abort) ? WaitResult::complete : WaitResult::aborted;
+}
+
+// A slice that is longer than others should have to wait for is kept back until what is on the device is about to end: they
+// would wait for both. False if it need not be; otherwise some time has passed.
+bool DeviceTurn::keeps_back(const Pace& pace, Ns expected) {
+  if (flight_.empty() || expected <= pace.longest_ahead.count()) return false;
+  const InFlight& oldest = flight_.front();
+  const Ns left = std::max(oldest.enqueued, last_end_) + work_in_flight() - kAhead - now();
+  if (left <= 0) return false;
+  mutex_.unlock();
+  sleep_for(std::min(left, kMillisecond));
+  mutex_.lock();
+  if (left <= kMillisecond) note_if_dry();
+  return true;
+}
+
+// What is on the device has ended before it was expected to, so the device is idle.
+void DeviceTurn::note_if_dry() {
+  collect(Measured::no);
+  if (is_empty()) ran_dry_ = true;
 }
 
 Ns DeviceTurn::work_in_flight() const {
@@ -157,7 +186,8 @@ void DeviceTurn::enqueued(const TurnCommand& command) noexcept try {
                                .since = since,
                                .count = is_known ? of_a_kind : 1,
                                .before = is_known ? 0 : before.expected,
-                               .is_part = command.is_part});
+                               .is_part = command.is_part,
+                               .fineness = command.fineness});
     return;
   }
   if (unmarked_.count == 0) {
@@ -265,14 +295,18 @@ void DeviceTurn::oldest_ended(Ns end) {
   backlog_stalls_ = 0;
   const Ns began =
       oldest.since != 0 ? std::max(oldest.since, launch_end_) : std::max(oldest.enqueued, last_end_);
-  if (!std::exchange(has_backlog_, false)) observe(oldest.key, oldest.count, end - began - oldest.before);
+  if (!std::exchange(has_backlog_, false))
+    observe(oldest.key, oldest.count, oldest.fineness, end - began - oldest.before);
   last_end_ = end;
   if (!oldest.is_part) launch_end_ = end;
   forget_oldest();
 }
 
-void DeviceTurn::observe(learn::Key key, unsigned count, Ns took) const noexcept try {
-  if (key != 0 && count != 0 && took > 0) durations_.observe(key, 1, base::Nanoseconds(took / count));
+void DeviceTurn::observe(learn::Key key, unsigned count, std::size_t fineness, Ns took) const noexcept try {
+  if (key == 0 || count == 0 || took <= 0) return;
+  durations_.observe(key, 1, base::Nanoseconds(took / count));
+  if (count == 1 && fineness != 0 && took >= kTelling.count())
+    durations_.observe(fineness_key(key), fineness, base::Nanoseconds(took));
 } catch (...) {  // out of memory: not learnt
 }
 
@@ -282,7 +316,7 @@ void DeviceTurn::unmarked_ended(bool seen) {
   last_end_ = launch_end_ = now();
   const bool is_undisturbed = !seen || !std::exchange(has_backlog_, false);
   if (seen && is_undisturbed && ended.is_alone && ended.count == 1)
-    observe(ended.key, 1, last_end_ - ended.since);
+    observe(ended.key, 1, 1, last_end_ - ended.since);
 }
 
 // Removes what has ended from the front. It is not measured where it may have ended long ago.

@@ -14,8 +14,8 @@ using turns::Ns;
 // Two in flight: others wait for these when they begin to ask, and with less the device would be idle between two. Longer ones
 // cost less processor time, and the device less.
 constexpr Pace kAmongJobs{16 * kTurnSlice, 2, 4 * kTurnSlice, 16 * kTurnSlice};
-constexpr Pace kBesideBrief{2 * kTurnSlice, 2, 4 * kTurnSlice, 4 * kTurnSlice};
-constexpr Pace kBesideHigher{kTurnSlice, 2, 2 * kTurnSlice, 2 * kTurnSlice};
+constexpr Pace kBesideBrief{2 * kTurnSlice, 2, 4 * kTurnSlice, 4 * kTurnSlice, 4 * kTurnSlice};
+constexpr Pace kBesideHigher{kTurnSlice, 2, 2 * kTurnSlice, 2 * kTurnSlice, 4 * kTurnSlice};
 // NVIDIA's driver lets a process that has something queued go on for 2 ms before it looks at others, but not one on which nothing
 // else is queued.
 constexpr Pace kBesideOutsiders{10 * kTurnSlice, 1, base::Nanoseconds(0), base::Nanoseconds(0)};

@@ -51,14 +51,18 @@ inline constexpr base::Nanoseconds kTurnSlice{62'500};
 // What is enqueued in so many commands or more is measured by these.
 inline constexpr std::size_t kMeasuredByCommands = 4;
 
+// So much of it tells what cutting it finer costs, to a few per cent.
+inline constexpr base::Nanoseconds kTelling{3'000'000};
+
 // How launches are held back. A command is as many slices as take about `command`, and `in_flight` of them are on the device,
-// or as many as take `window` together. Of whole launches, those that take `launches` together: the end of each is noticed some
+// or as many as take `window` together; longer ones than `longest_ahead` only when the one before is about to end. Of whole launches, those that take `launches` together: the end of each is noticed some
 // hundredths or tenths of a millisecond late, and the device must have something to do until then.
 struct Pace {
   base::Nanoseconds command;
   std::size_t in_flight;
   base::Nanoseconds window;
   base::Nanoseconds launches;
+  base::Nanoseconds longest_ahead = base::Nanoseconds::max();
 };
 
 // What is to be enqueued: some slices of a launch, or a whole one.
@@ -76,6 +80,7 @@ struct TurnCommand {
   learn::Key key = 0;             // under which its duration is kept; 0: it is not
   base::Nanoseconds since{0};     // when that began, if not with this command; 0: with it
   bool is_part = false;           // of a launch of which more follows
+  std::size_t fineness = 1;       // PolicyDecision::fineness
 };
 
 class DeviceTurn {
@@ -169,6 +174,7 @@ class DeviceTurn {
     unsigned count = 1;    // of commands with this key that end with it; 0: not all have it
     turns::Ns before = 0;  // of `expected`: of commands that do not count
     bool is_part = false;  // of a launch of which more follows
+    std::size_t fineness = 1;
   };
   // Commands without an event since the last one that had one.
   struct Unmarked {
@@ -195,6 +201,8 @@ class DeviceTurn {
   bool acquire(base::MutexLock& lock) CLEAVE_REQUIRES(mutex_);
   launch::WaitResult wait_for_room(base::MutexLock& lock, Room room, turns::Ns expected,
                                    const std::atomic<int>* abort) CLEAVE_REQUIRES(mutex_);
+  bool keeps_back(const Pace& pace, turns::Ns expected) CLEAVE_REQUIRES(mutex_);
+  void note_if_dry() CLEAVE_REQUIRES(mutex_);
   bool pass_on(const std::atomic<int>* abort) CLEAVE_REQUIRES(mutex_);
   launch::WaitResult wait_for_oldest(turns::Ns early, const std::atomic<int>* abort) CLEAVE_REQUIRES(mutex_);
   enum class Measured : std::uint8_t { no, yes };
@@ -211,7 +219,7 @@ class DeviceTurn {
   void forget_all() CLEAVE_REQUIRES(mutex_);
   void release_later(launch::Event event) noexcept CLEAVE_REQUIRES(mutex_);
   void release_events() CLEAVE_REQUIRES(mutex_);
-  void observe(learn::Key key, unsigned count, turns::Ns took) const noexcept;
+  void observe(learn::Key key, unsigned count, std::size_t fineness, turns::Ns took) const noexcept;
   void oldest_ended(turns::Ns end) CLEAVE_REQUIRES(mutex_);
   void note_end(turns::Ns running_at, bool is_dry) CLEAVE_REQUIRES(mutex_);
   [[nodiscard]] turns::Ns likely_end(turns::Ns running_at, turns::Ns at) const CLEAVE_REQUIRES(mutex_);
@@ -257,6 +265,7 @@ class DeviceTurn {
   LaunchNeeds needs_;  // its launched() and forget() with the lock
   turns::Turns::Others others_;
   turns::Ns others_asked_at_ = 0;
+  turns::Ns busy_told_at_ = 0;
 
   base::Mutex mutex_;
   base::CondVar changed_;  // `changing_` is over
@@ -265,7 +274,6 @@ class DeviceTurn {
   unsigned stalls_ CLEAVE_GUARDED_BY(mutex_) = 0;    // that are not forgotten
   turns::Ns stalled_at_ CLEAVE_GUARDED_BY(mutex_) = 0;
   std::vector<launch::Event> unreleased_ CLEAVE_GUARDED_BY(mutex_);  // to be released
-  turns::Ns busy_told_at_ = 0;
   unsigned inside_ CLEAVE_GUARDED_BY(mutex_) = 0;                    // threads between begin() and finish()
   unsigned important_ CLEAVE_GUARDED_BY(mutex_) =
       0;  // launches of whole weight, also those that wait for the turn

@@ -39,11 +39,8 @@ class TurnPacer final : public launch::Pacer {
 
   // The duration of the whole launch, by the slices between which the device was not given away; 0 if there were too few.
   [[nodiscard]] base::Nanoseconds measured() const;
-  // Whether measured() tells what so many slices cost: each was a command by itself, and the time is long enough for a per cent.
-  [[nodiscard]] bool tells_cost_of_slices() const {
-    constexpr base::Nanoseconds kTelling{4'000'000};
-    return most_at_once_ <= 1 && time_ >= kTelling;
-  }
+  // Whether measured() tells what so many slices cost: each was a command by itself.
+  [[nodiscard]] bool tells_cost_of_slices() const { return most_at_once_ <= 1 && time_ >= kTelling; }
   // When the launch began, if the device has not been given away since; else 0.
   [[nodiscard]] base::Nanoseconds undisturbed_since() const;
   // The time in which others had the device instead of this launch.
