@@ -101,7 +101,9 @@ WorkNeed::Verdict WorkNeed::launched(const Launch& launch, Ns now) {
     period_ = now;
     links_ = waits_without_ = 0;
   }
-  used_ += std::min(now - std::exchange(launched_at_, now), kRest);
+  const Ns since_launch = now - std::exchange(launched_at_, now);
+  const bool has_rested = std::exchange(resumes_, false) || since_launch > kRest;
+  used_ += std::min(since_launch, kRest);
   Verdict verdict = Verdict::unchanged;
   if (has_need_ && !has_helped_ && now - needed_since_ > kLongestTrial) {
     give_up(now);
@@ -131,14 +133,16 @@ WorkNeed::Verdict WorkNeed::launched(const Launch& launch, Ns now) {
   work_ += launch.expected;
   is_known_ &= launch.expected > 0;
   if (!has_need_ && links_ >= kLinks && now >= pauses_until_ && is_costly_without()) try_turns(now);
-  const bool needs_turns = has_need_ && (has_helped_ ? shows_again() : links_ >= kLinks);
+  // Before it waits: its first waits would be without turns.
+  const bool will_wait = has_rested && is_known_ && launch.expected < kPerhapsShort;
+  const bool needs_turns = has_need_ && (has_helped_ ? will_wait || shows_again() : links_ >= kLinks);
   return needs_turns ? unless_hopeless(launch.piece, verdict, now) : verdict;
 }
 
 void WorkNeed::resume(Ns now) {
   launches_ = links_ = waits_without_ = 0;
   work_ = 0;
-  is_known_ = true;
+  is_known_ = resumes_ = true;
   period_ = launched_at_ = needed_since_ = undecided_since_ = now;
   trial_ = {};
 }

@@ -111,8 +111,8 @@ class WorkNeed {
   static constexpr Ns kShortWork = 1'500'000;
   // A wait with so little between it and the next launch is a link of a chain.
   static constexpr Ns kSoon = 500'000;
-  // So many links within `kPeriod` may be a need. Where turns have helped, `kLinksAgain` are, if the waits without turns among
-  // these take about as long as then: the others may have changed.
+  // So many links within `kPeriod` may be a need. Where turns have helped, the first launch after a rest is, and then `kLinksAgain`
+  // are, if the waits without turns among these take about as long as then: the others may have changed.
   static constexpr unsigned kLinks = 16;
   static constexpr unsigned kLinksAgain = 1;
   static constexpr Ns kPeriod = 1'000'000'000;
@@ -206,6 +206,7 @@ class WorkNeed {
   bool has_helped_ = false;
   Ns needed_since_ = 0;
   Ns used_ = 0;  // for how long the program has launched since then
+  bool resumes_ = false;
   Ns launched_at_ = 0;
   Ns undecided_since_ = 0;
   // When the need showed: the median, and the mean of waits that each count as no more than kMostOfOne medians.

@@ -153,8 +153,9 @@ cl_int launch_split(Interposer& p, const Call& call, const Split& split, const L
       choose_method_for(p.settings().launch, p.records, split.kernel, queue, split.range, cut.count());
   if (turn != nullptr) {
     const auto expected = turn->is_certain ? turn->expected : base::Nanoseconds(0);
-    turn_pacer.emplace(turn->use, pacer, p.clock, expected, cut.count(), abort, turn->caller);
     method = held_back(method, turn->use.pace().in_flight);
+    const Room room = method.mode == plan::Mode::pipelined ? Room::for_slices : Room::for_ordered_slices;
+    turn_pacer.emplace(turn->use, pacer, p.clock, expected, cut.count(), room, abort, turn->caller);
   }
   const bool sequential = method.mode == plan::Mode::sequential;
   launch::Pacer* const paced_by = turn_pacer   ? &*turn_pacer

@@ -21,8 +21,8 @@ constexpr unsigned kMostUnmarkedCommands = 64;
 // So many commands with events are in flight at most, however short they are expected to be: they may not be.
 constexpr std::size_t kMostInFlight = 32;
 
-// How long before the expected end of what is on the device the next slice is enqueued that is kept back: sleeps end some hundredths
-// of a millisecond late, and the driver has to hand it over.
+// How long before the expected end of what is on the device the next slice is enqueued that is kept back, at least: sleeps end some
+// hundredths of a millisecond late, and the driver has to hand it over.
 constexpr Ns kAhead = 200'000;
 
 // How often others are asked after.
@@ -110,7 +110,7 @@ launch::WaitResult DeviceTurn::wait_for_room(base::MutexLock& lock, Room room, N
     const bool is_short = flight_.size() < kMostInFlight && work_in_flight() + or_unknown(expected) <= window;
     if (is_short) break;
     if (flight_.size() < pace.in_flight) {
-      if (room == Room::for_launch || is_aborted() || !keeps_back(pace, expected)) break;
+      if (is_aborted() || !keeps_back(pace, room, expected)) break;
       continue;
     }
     const Ns early = room == Room::for_launch ? std::min(kEarlyLaunch, flight_.front().expected / 4) : kEarly;
@@ -125,11 +125,13 @@ launch::WaitResult DeviceTurn::wait_for_room(base::MutexLock& lock, Room room, N
 }
 
 // A slice that is longer than others should have to wait for is kept back until what is on the device is about to end: they
-// would wait for both. False if it need not be; otherwise some time has passed.
-bool DeviceTurn::keeps_back(const Pace& pace, Ns expected) {
-  if (flight_.empty() || expected <= pace.longest_ahead.count()) return false;
+// would wait for both. One that can overlap with that, until half of it is over, since the last work-groups of a slice leave most of
+// the device idle. False if it need not be; otherwise some time has passed.
+bool DeviceTurn::keeps_back(const Pace& pace, Room room, Ns expected) {
+  if (room == Room::for_launch || flight_.empty() || expected <= pace.longest_ahead.count()) return false;
   const InFlight& oldest = flight_.front();
-  const Ns left = std::max(oldest.enqueued, last_end_) + work_in_flight() - kAhead - now();
+  const Ns ahead = room == Room::for_slices ? std::max(kAhead, expected / 2) : kAhead;
+  const Ns left = std::max(oldest.enqueued, last_end_) + work_in_flight() - ahead - now();
   if (left <= 0) return false;
   mutex_.unlock();
   sleep_for(std::min(left, kMillisecond));

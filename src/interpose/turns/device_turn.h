@@ -65,8 +65,8 @@ struct Pace {
   base::Nanoseconds longest_ahead = base::Nanoseconds::max();
 };
 
-// What is to be enqueued: some slices of a launch, or a whole one.
-enum class Room : std::uint8_t { for_slices, for_launch };
+// What is to be enqueued: some slices of a launch, which may run beside those before them or have to follow them, or a whole one.
+enum class Room : std::uint8_t { for_slices, for_ordered_slices, for_launch };
 
 // By how much the process's weight counts while it launches: by a quarter for queues of low priority (cl_khr_priority_hints).
 // Those of high priority have no more than the others: what a process may have is not its own to say.
@@ -201,7 +201,7 @@ class DeviceTurn {
   bool acquire(base::MutexLock& lock) CLEAVE_REQUIRES(mutex_);
   launch::WaitResult wait_for_room(base::MutexLock& lock, Room room, turns::Ns expected,
                                    const std::atomic<int>* abort) CLEAVE_REQUIRES(mutex_);
-  bool keeps_back(const Pace& pace, turns::Ns expected) CLEAVE_REQUIRES(mutex_);
+  bool keeps_back(const Pace& pace, Room room, turns::Ns expected) CLEAVE_REQUIRES(mutex_);
   void note_if_dry() CLEAVE_REQUIRES(mutex_);
   bool pass_on(const std::atomic<int>* abort) CLEAVE_REQUIRES(mutex_);
   launch::WaitResult wait_for_oldest(turns::Ns early, const std::atomic<int>* abort) CLEAVE_REQUIRES(mutex_);

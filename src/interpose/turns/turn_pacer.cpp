@@ -61,7 +61,7 @@ launch::WaitResult TurnPacer::wait(cl_event command, std::size_t slices) noexcep
   const std::uint64_t turn = use_.turn();
   const base::Nanoseconds waited = use_.waited();
   const base::Nanoseconds start = clock_.now();
-  const launch::WaitResult how = use_.make_room(Room::for_slices, slice_, abort_);
+  const launch::WaitResult how = use_.make_room(room_, slice_, abort_);
   // What another thread of the process has begun to wait for before counts from here.
   others_ += std::min(use_.waited() - waited, clock_.now() - start);
   if (how != launch::WaitResult::complete) return how;

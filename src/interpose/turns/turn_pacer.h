@@ -17,16 +17,17 @@ namespace cleave::interpose {
 
 class TurnPacer final : public launch::Pacer {
  public:
-  // A launch in `slices` that is expected to take `expected`, or 0 if that is unknown. `upstream` flushes; `abort`: as for
+  // A launch in `slices` that is expected to take `expected`, or 0 if that is unknown. `upstream` flushes; `room`, `abort`: as for
   // TurnUse::make_room(). `caller` may be null; it may return when the first slice has been accepted. Everything must
   // outlive this.
   TurnPacer(TurnUse& use, SlicePacer& upstream, base::Clock& clock, base::Nanoseconds expected,
-            std::size_t slices, const std::atomic<int>* abort, Feeder::Caller* caller)
+            std::size_t slices, Room room, const std::atomic<int>* abort, Feeder::Caller* caller)
       : use_(use),
         upstream_(upstream),
         clock_(clock),
         slice_(expected / static_cast<base::Nanoseconds::rep>(slices)),
         slices_(slices),
+        room_(room),
         abort_(abort),
         caller_(caller) {}
 
@@ -58,6 +59,7 @@ class TurnPacer final : public launch::Pacer {
   base::Clock& clock_;
   base::Nanoseconds slice_;
   const std::size_t slices_;
+  const Room room_;
   const std::atomic<int>* const abort_;
   Feeder::Caller* const caller_;
   // Once the window is full, slices are enqueued as fast as earlier ones end.

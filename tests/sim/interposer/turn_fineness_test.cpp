@@ -1,4 +1,5 @@
-// How finely launches are cut in turns where slices that fill the device by their size are longer than they should be.
+// How finely launches are cut in turns where slices that fill the device by their size are longer than they should be, and how they
+// are kept back.
 
 #include <algorithm>
 #include <chrono>
@@ -49,7 +50,7 @@ class FinenessTest : public TurnTest {
       EXPECT_TRUE(urgent.begin());
       urgent.end();
       driver.forget();
-      EXPECT_EQ(cl.launch(queue, kernel, {kItems, kGroup}), CL_SUCCESS);
+      EXPECT_EQ(cl.launch(queue, kernel, {items, kGroup}), CL_SUCCESS);
       EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
       await_feeder();
       most = std::max(most, driver.launches().size());
@@ -61,6 +62,7 @@ class FinenessTest : public TurnTest {
     return kit::eventually([&] { return most_slices(10) == slices; });
   }
 
+  std::size_t items = kItems;
   int launched = 0;
   turns::Turns urgent{
       forks, kit::with(beside(folder.path(), driver), &turns::Options::priority, turns::Priority::high)};
@@ -95,6 +97,79 @@ TEST_F(FinenessTest, FinerSlicesAreGivenUpWhereTheyCostMore) {
   ASSERT_TRUE(has_in_the_end(2 * kUsual));
   device_holds(kGroups / kUsual);
   EXPECT_TRUE(has_in_the_end(kUsual));
+  expect_device_is_given_back();
+}
+
+// By their size the device holds all of its groups at once.
+class ResidentTest : public FinenessTest {
+ protected:
+  ResidentTest() { items = kItems / 2; }
+};
+
+TEST_F(ResidentTest, WhatTakesSeveralWavesIsCut) {
+  device_holds(kGroups / 2 / 8);
+  EXPECT_TRUE(has_in_the_end(8));
+  expect_device_is_given_back();
+}
+
+TEST_F(ResidentTest, WhatTakesOneWaveIsNot) {
+  device_holds(kGroups / 2);
+  most_slices(20);
+  EXPECT_TRUE(has_in_the_end(1));
+  expect_device_is_given_back();
+}
+
+TEST_F(ResidentTest, NorIsWhatTakesNotLong) {
+  driver.cost("add", [](const sim::Launch&) { return base::Nanoseconds(2ms); });
+  EXPECT_EQ(most_slices(20), 1U);
+  expect_device_is_given_back();
+}
+
+TEST_F(ResidentTest, NoFinerThanItsGroupsCanBeSharedOut) {
+  driver.cost("add", [](const sim::Launch& launch) {
+    return base::Nanoseconds(8us) * static_cast<int>(launch.global[0]);  // slices cost nothing
+  });
+  EXPECT_TRUE(has_in_the_end(32));
+  expect_device_is_given_back();
+}
+
+// What others have to wait for, while it is not known yet how finely it can be cut.
+class HopedTest : public TurnTest {
+ protected:
+  HopedTest() : TurnTest(base::TurnMode::needed, small_gpu(), limited_by_size()) { share(); }
+
+  // That is told in the end.
+  bool is_told(base::Nanoseconds at_least, base::Nanoseconds less_than) {
+    return kit::eventually([&] {
+      EXPECT_EQ(cl.launch(queue, kernel, {kItems / 2, 16}), CL_SUCCESS);
+      EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
+      await_feeder();
+      const base::Nanoseconds piece(other.others().piece);
+      return piece >= at_least && piece < less_than;
+    });
+  }
+};
+
+TEST_F(HopedTest, IsTheFinestSliceAndThenTheWholeLaunchIfThatCostsTooMuch) {
+  driver.cost("add", [](const sim::Launch&) { return base::Nanoseconds(40ms); });
+  EXPECT_TRUE(is_told(1ms, 3ms));
+  EXPECT_TRUE(is_told(30ms, 50ms));
+  expect_device_is_given_back();
+}
+
+// Each launch of one item takes a microsecond.
+TEST_F(FinenessTest, ALongSliceIsKeptBackUntilTheOneBeforeIsHalfOver) {
+  driver.cost("add", [](const sim::Launch& launch) {
+    return base::Nanoseconds(1us) * static_cast<int>(launch.global[0]);
+  });
+  most_slices(20);
+  const auto slices = driver.launches();
+  ASSERT_GE(slices.size(), kUsual);
+  for (std::size_t i = 2; i < slices.size(); ++i) {
+    const auto before = slices[i - 1].ended - slices[i - 1].started;
+    EXPECT_GE(slices[i].queued, slices[i - 1].ended - before * 6 / 10) << "slice " << i;
+    EXPECT_LE(slices[i].queued, slices[i - 1].ended) << "the device was idle before slice " << i;
+  }
   expect_device_is_given_back();
 }
 

@@ -336,6 +336,19 @@ TEST(WorkNeed, WhereTurnsHelpTheNeedGoesOn) {
   EXPECT_EQ(chain.run(kMany), Verdict::needs_turns);
 }
 
+TEST(WorkNeed, WhereTurnsHaveHelpedTheFirstLaunchAfterARestIsEnough) {
+  Chain chain;
+  chain.begin_turns(300'000);
+  chain.run(kMany);
+  chain.in_turns = false;
+  chain.now += 10'000'000'000;
+  EXPECT_EQ(chain.launch({}), Verdict::needs_turns);
+  EXPECT_EQ(chain.launch({}), Verdict::unchanged) << "the next one says nothing more";
+  chain.now += 10'000'000'000;
+  chain.kernel = WorkNeed::kPerhapsShort;
+  EXPECT_EQ(chain.launch({}), Verdict::unchanged) << "nobody needs turns for long ones";
+}
+
 TEST(WorkNeed, WhereTurnsCostMoreTheyAreGivenUpSoon) {
   Chain chain;
   chain.begin_turns(0, 5 * chain.cost);
