@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/name_list.h"
+
 namespace cleave::kernels {
 namespace {
 
@@ -28,6 +30,18 @@ Expressions::Expressions(const std::vector<Token>& list) : list_(list), match_(l
     open.pop_back();
   }
   balanced_ &= open.empty();
+  mark_assembly();
+}
+
+void Expressions::mark_assembly() {
+  for (std::size_t i = 0; i < list_.size(); ++i) {
+    if (!is_name(i) || !is_in(kAssembly, list_[i].text)) continue;
+    std::size_t open = i + 1;
+    while (is_name(open)) ++open;  // volatile and the like
+    if (!is(open, "(")) continue;
+    in_assembly_.resize(list_.size(), false);
+    for (std::size_t at = open; at < behind(open); ++at) in_assembly_[at] = true;
+  }
 }
 
 bool Expressions::is_twice(std::size_t at, Text signs) const {
@@ -91,6 +105,7 @@ Range Expressions::with_parentheses(Range range) const {
 }
 
 bool Expressions::assigned_at(std::size_t at) const {
+  if (!in_assembly_.empty() && in_assembly_[at]) return true;
   for (Range target{at, at + 1};;) {
     while (is(target.end, "[") || is(target.end, "."))
       target.end = is(target.end, ".") ? target.end + 2 : behind(target.end);

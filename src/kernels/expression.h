@@ -65,7 +65,7 @@ class Expressions {
 
   // With all parentheses that have nothing else in them.
   [[nodiscard]] Range with_parentheses(Range range) const;
-  // Whether the name at `at` gets a value there, or its address is taken.
+  // Whether the name at `at` gets a value there, or its address is taken. So does each one that inline assembly names.
   [[nodiscard]] bool assigned_at(std::size_t at) const;
   // How often that is so in the range.
   [[nodiscard]] std::size_t assigns(std::string_view name, Range range) const;
@@ -74,7 +74,10 @@ class Expressions {
 
  private:
   const std::vector<Token>& list_;
+  void mark_assembly();
+
   std::vector<std::size_t> match_;  // 0: none
+  std::vector<bool> in_assembly_;   // in the parentheses of a statement of assembly; empty: there is none
   bool balanced_ = true;
 };
 

@@ -14,6 +14,7 @@ constexpr bool is_in(const std::array<std::string_view, N>& list, std::string_vi
 }
 
 inline constexpr std::array<std::string_view, 3> kVolatile = {"volatile", "__volatile", "__volatile__"};
+inline constexpr std::array<std::string_view, 3> kAssembly = {"asm", "__asm", "__asm__"};
 // Of HarmlessAtomics::kWords.
 inline constexpr std::array<std::string_view, 5> kIntegers = {"int", "uint", "unsigned", "long", "ulong"};
 

@@ -15,7 +15,6 @@ namespace {
 
 using Text = std::string_view;
 
-constexpr std::array<Text, 3> kAssembly = {"asm", "__asm", "__asm__"};
 // What an instruction is called in front of its first dot. Their results depend on their operands alone, and on the carry of the
 // instruction before.
 constexpr std::array<Text, 61> kRegisterInstructions = {

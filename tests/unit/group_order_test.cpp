@@ -100,7 +100,9 @@ INSTANTIATE_TEST_SUITE_P(
                     "while (i < n) { for (int j = 0; j < p[0]; ++j) ++i; }",
                     "for (; i < n; ++i) { (i) = 0; }", "for (; i < n; ++i) { ((i))--; }",
                     "for (; i < n; ++i) { --(i); }", "for (; i < n; ++i) if (b) b = 1; else { i = 0; }",
-                    "for (; i < n; ++i) if (b) b = 1; else i = 0;"));
+                    "for (; i < n; ++i) if (b) b = 1; else i = 0;",
+                    "for (; i < n; ++i) asm volatile(\"mov.u32 %0, 0;\" : \"=r\"(i));",
+                    "for (; i < n; ++i) { __asm__(\"mov.u32 %0, %1;\" : \"=r\"(b), \"+r\"(n)); }"));
 
 struct Access {
   const char* body;
