@@ -124,6 +124,11 @@ void append(Tokens& all, const Tokens& more) {
   all.list.insert(all.list.end(), more.list.begin(), more.list.end());
 }
 
+void add_loops(const GroupOrder& order, Findings& found) {
+  found.scan.open_loops |= order.open_loops;
+  found.scan.may_wait |= order.may_wait;
+}
+
 Findings findings_in(const Tokens& tokens, const JoinedText& text) {
   Findings found;
   found.scan = scan_tokens(tokens, {&text, &found.causes});
@@ -132,14 +137,13 @@ Findings findings_in(const Tokens& tokens, const JoinedText& text) {
 
 }  // namespace
 
-CallGraph::CallGraph(const std::vector<Part>& parts, const JoinedText& options,
-                     const std::vector<std::string>& defined) {
+CallGraph::CallGraph(const std::vector<Part>& parts, const JoinedText& options, const Options& parsed) {
   const Tokens given = tokens_of(options.text());
   Tokens definitions = given;
   for (const Part& part : parts) {
     for (const Tokens& definition : part.functions->definitions) append(definitions, definition);
   }
-  const Macros known(definitions, defined);
+  const Macros known(definitions, parsed.macros);
   std::vector<Seen> seen;
   Tokens callers = given;  // what may call functions, whatever is called
   Tokens users = given;    // what may use macros
@@ -148,9 +152,9 @@ CallGraph::CallGraph(const std::vector<Part>& parts, const JoinedText& options,
   for (const Part& part : parts) {
     for (const Tokens& definition : part.functions->definitions) append(written, definition);
   }
-  MacroExpansion macros(written, defined);
+  MacroExpansion macros(written, parsed);
   add_group_order(parts, seen, macros);
-  outside_.scan.open_loops |= may_wait(given, macros);
+  add_loops(group_order_of(given, macros), outside_);
   outside_.add(findings_in(given, options));
   for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i].reaches = all_named_in(bodies_[i]);
   bodies_.clear();
@@ -188,14 +192,14 @@ void CallGraph::add_group_order(const std::vector<Part>& parts, const std::vecto
   const std::vector<GroupOrder> order = group_order_of(functions, macros);
   for (std::size_t i = 0; i < seen.size(); ++i) {
     Findings& found = seen[i].node ? nodes_[*seen[i].node].findings : outside_;
-    found.scan.open_loops |= order[i].open_loops;
+    add_loops(order[i], found);
     if (order[i].shared.empty()) continue;
     found.scan.shares_stores = true;
     // The pointer may be named in a macro of another text.
     found.causes.note(found.scan, Cause::Way::stores_to, order[i].shared, *seen[i].text,
                       seen[i].function->name);
   }
-  for (const Part& part : parts) outside_.scan.open_loops |= may_wait(part.functions->declarations, macros);
+  for (const Part& part : parts) add_loops(group_order_of(part.functions->declarations, macros), outside_);
 }
 
 void CallGraph::add_part(const Part& part, const Macros& known, Tokens& callers, Tokens& users,

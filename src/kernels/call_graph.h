@@ -20,14 +20,13 @@ namespace cleave::kernels {
 
 class CallGraph {
  public:
-  // `options` are the build options as directives, of which every function may use the macros that they define, with the names
-  // `defined`. The same holds for what is outside of functions and macros. The arguments need not outlive the constructor.
+  // `options` are the build options as directives, of which every function may use the macros that they define, and `parsed` the
+  // same options. The same holds for what is outside of functions and macros. The arguments need not outlive the constructor.
   struct Part {
     const Functions* functions;
     const SourceText* source;
   };
-  CallGraph(const std::vector<Part>& parts, const JoinedText& macros,
-            const std::vector<std::string>& defined);
+  CallGraph(const std::vector<Part>& parts, const JoinedText& options, const Options& parsed);
 
   // What the function, and all that it may call, may do, and why. Empty if there is no such function. Takes time linear
   // in the size of the program.

@@ -21,7 +21,7 @@ struct Cause {
     opaque,          // keeps the kernel whole
     breaks_prelude,  // keeps the program's kernels whole that have reads_ndrange
     reads_ndrange,   // keeps the kernel whole if the program has no prelude
-    communicates,    // keeps launches whole that the device could hold at once
+    communicates,    // keeps launches whole that the device could hold at once, if the kernel may wait
     keeps_state,     // keeps the kernel whole on drivers that keep several copies of a program's variables
     pastes_tokens,   // the whole text counts for every kernel
     adds_to_global,  // no finding of its own: communicates if there is a loop

@@ -13,12 +13,12 @@ using Text = std::string_view;
 constexpr std::array<Text, 10> kPure = {"min",   "max", "abs",      "clamp",  "mul24",
                                         "mad24", "clz", "popcount", "select", "sizeof"};
 
-}  // namespace
-
 bool is_pure(Text function) {
   return std::find(kPure.begin(), kPure.end(), function) != kPure.end() || function.starts_with("get_") ||
          function.starts_with("convert_") || function.starts_with("as_");
 }
+
+}  // namespace
 
 bool CountedLoops::begins(std::size_t at) const {
   return text_.is(at, "for") || text_.is(at, "do") || (text_.is(at, "while") && !ends_do(at));

@@ -70,7 +70,4 @@ class CountedLoops {
   const MacroExpansion& macros_;
 };
 
-// Whether a call of the function does nothing but compute from its arguments and the work-item's place.
-bool is_pure(std::string_view function);
-
 }  // namespace cleave::kernels

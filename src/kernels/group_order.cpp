@@ -1,13 +1,15 @@
 #include "kernels/group_order.h"
 
 #include <algorithm>
-#include <array>
+#include <cstddef>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "kernels/open_loops.h"
 #include "kernels/shared_stores.h"
 #include "kernels/store_reader.h"
+#include "kernels/waiting_loops.h"
 
 namespace cleave::kernels {
 namespace {
@@ -19,8 +21,56 @@ bool hides_loop(const std::vector<Token>& text, const MacroExpansion& macros) {
   });
 }
 
-bool has_waiting_loop(const std::vector<Token>& expanded, const MacroExpansion& macros) {
-  return has_open_loop(expanded, macros) || hides_loop(expanded, macros);
+// Whether a macro that is not expanded could have a part of one.
+bool hides_part_of_loop(const std::vector<Token>& text, const MacroExpansion& macros) {
+  return std::any_of(text.begin(), text.end(), [&](const Token& token) {
+    return token.kind == Token::Kind::name && macros.hides_names(token.text);
+  });
+}
+
+bool begins_loop(const Token& token) { return token.is("for") || token.is("while") || token.is("do"); }
+
+// Whether a part of a body may be another one than it seems: an included text, or one of which only some compilers compile what is
+// in the way of the others.
+bool has_directives_within(const std::vector<Token>& list) {
+  std::size_t depth = 0;
+  for (std::size_t i = 0; i + 1 < list.size(); ++i) {
+    if (!list[i].directive) {
+      if (list[i].is("{")) ++depth;
+      if (list[i].is("}") && depth > 0) --depth;
+      continue;
+    }
+    const std::string_view keyword = list[i + 1].text;
+    const bool is_part =
+        keyword.starts_with("if") || keyword.starts_with("el") || keyword.starts_with("include");
+    if (list[i].is("#") && depth > 0 && is_part) return true;
+    while (list[i].kind != Token::Kind::end_of_directive) ++i;
+  }
+  return false;
+}
+
+// `expanded` is made from `text`.
+bool may_wait(const std::vector<Token>& text, const std::vector<Token>& expanded,
+              const MacroExpansion& macros) {
+  return hides_part_of_loop(expanded, macros) || has_waiting_loop(expanded, macros) ||
+         (has_directives_within(text) && std::any_of(expanded.begin(), expanded.end(), begins_loop));
+}
+
+GroupOrder loops_in(const std::vector<Token>& text, const std::optional<std::vector<Token>>& expanded,
+                    const MacroExpansion& macros) {
+  if (!expanded) return {true, true, {}};
+  const bool is_open = has_open_loop(*expanded, macros) || hides_loop(*expanded, macros);
+  return {is_open, may_wait(text, *expanded, macros), {}};
+}
+
+// Recursion is not allowed in OpenCL C, and would be a loop.
+bool calls_itself(const Function& function) {
+  const std::vector<Token>& list = function.tokens.list;
+  std::size_t calls = 0;
+  for (std::size_t i = 0; i + 1 < list.size(); ++i) {
+    if (list[i].is(function.name) && list[i + 1].is("(")) ++calls;
+  }
+  return calls > 1;  // the first one is its head
 }
 
 }  // namespace
@@ -33,8 +83,14 @@ std::vector<GroupOrder> group_order_of(const std::vector<const Function*>& funct
   std::vector<FunctionStores> stores;
   stores.reserve(functions.size());
   for (std::size_t i = 0; i < functions.size(); ++i) {
-    const auto expanded = macros.expand(functions[i]->tokens.list);
-    found[i].open_loops = !expanded || has_waiting_loop(*expanded, macros);
+    const std::vector<Token>& text = functions[i]->tokens.list;
+    const auto expanded = macros.expand(text);
+    found[i] = loops_in(text, expanded, macros);
+    if (expanded && hides_part_of_loop(*expanded, macros)) {
+      const auto in_order = macros.expand_in_order(text);
+      found[i].may_wait = !in_order || may_wait(text, *in_order, macros);
+    }
+    found[i].may_wait |= calls_itself(*functions[i]);
     stores.push_back(expanded ? read_stores(*expanded, functions[i]->name, names) : FunctionStores{});
   }
   const std::vector<std::string_view> shared = find_shared_stores(stores);
@@ -42,9 +98,8 @@ std::vector<GroupOrder> group_order_of(const std::vector<const Function*>& funct
   return found;
 }
 
-bool may_wait(const Tokens& text, MacroExpansion& macros) {
-  const auto expanded = macros.expand(text.list);
-  return !expanded || has_waiting_loop(*expanded, macros);
+GroupOrder group_order_of(const Tokens& text, MacroExpansion& macros) {
+  return loops_in(text.list, macros.expand(text.list), macros);
 }
 
 }  // namespace cleave::kernels

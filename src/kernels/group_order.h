@@ -1,4 +1,4 @@
-// What in the functions of a program lets its work-groups depend on each other without atomics: loops that may wait, and stores
+// What in the functions of a program lets its work-groups depend on each other without atomics: loops, and stores
 // that other work-groups see.
 //
 // Thread-safe: pure. May throw std::bad_alloc.
@@ -13,7 +13,8 @@
 namespace cleave::kernels {
 
 struct GroupOrder {
-  bool open_loops = false;
+  bool open_loops = false;  // kernels/open_loops.h
+  bool may_wait = false;    // has a loop that may wait (kernels/waiting_loops.h), or leads to itself
   std::string_view shared;  // the pointer to what other work-groups see; empty if there is none
 };
 
@@ -21,7 +22,7 @@ struct GroupOrder {
 // seen of stores.
 std::vector<GroupOrder> group_order_of(const std::vector<const Function*>& functions, MacroExpansion& macros);
 
-// The same for text that is not split into functions: whether it has loops that may wait.
-bool may_wait(const Tokens& text, MacroExpansion& macros);
+// The same for text that is not split into functions, of which stores are not followed.
+GroupOrder group_order_of(const Tokens& text, MacroExpansion& macros);
 
 }  // namespace cleave::kernels

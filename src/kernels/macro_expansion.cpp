@@ -37,6 +37,12 @@ bool has_loop(const Macro& macro) {
   });
 }
 
+bool has_names(const Macro& macro) {
+  return macro.takes_arguments || std::any_of(macro.text.begin(), macro.text.end(), [](const Token& token) {
+           return token.kind == Token::Kind::name || token.is(";") || token.is("{") || token.is("=");
+         });
+}
+
 struct CallArguments {
   std::vector<std::vector<Token>> list{1};
   std::size_t end = 0;  // how many tokens are left behind the call
@@ -63,9 +69,15 @@ std::optional<CallArguments> read_arguments(const std::vector<Token>& open) {
   return std::nullopt;
 }
 
+bool has_directives(const std::vector<std::vector<Token>>& arguments) {
+  return std::any_of(arguments.begin(), arguments.end(), [](const std::vector<Token>& argument) {
+    return std::any_of(argument.begin(), argument.end(), [](const Token& token) { return token.directive; });
+  });
+}
+
 }  // namespace
 
-MacroExpansion::MacroExpansion(const Tokens& definitions, const std::vector<std::string>& defined) {
+MacroExpansion::MacroExpansion(const Tokens& definitions, const Options& options) {
   const std::vector<Token>& list = definitions.list;
   for (std::size_t at = 0; at + 2 < list.size(); ++at) {
     if (!list[at].directive || !list[at].is("#") || list[at + 2].kind != Token::Kind::name) continue;
@@ -75,9 +87,10 @@ MacroExpansion::MacroExpansion(const Tokens& definitions, const std::vector<std:
     if (list[at + 1].is("undef")) meanings_[list[at + 2].text].left = true;
     at = end;
   }
-  for (const std::string& name : defined) {
+  for (const std::string& name : options.macros) {
     Meaning& meaning = meanings_[name];
     meaning.left = meaning.code = true;
+    meaning.names |= std::find(options.numbers.begin(), options.numbers.end(), name) == options.numbers.end();
   }
   leave_recursive();
 }
@@ -89,6 +102,7 @@ void MacroExpansion::add(const std::vector<Token>& list, std::size_t name, std::
   meaning.left |= !macro.known_text || uses_operators(macro) || (!added && !same(meaning.macro, macro));
   meaning.code |= is_code(macro);
   meaning.loop |= has_loop(macro);
+  meaning.names |= !macro.known_text || has_names(macro);
 }
 
 void MacroExpansion::leave_recursive() {
@@ -120,10 +134,10 @@ void MacroExpansion::leave_recursive() {
   }
 }
 
-const MacroExpansion::Meaning* MacroExpansion::expandable(const Token& token) const {
+const Macro* MacroExpansion::expandable(const Token& token) const {
   if (token.kind != Token::Kind::name) return nullptr;
   const auto found = meanings_.find(token.text);
-  return found != meanings_.end() && !found->second.left ? &found->second : nullptr;
+  return found != meanings_.end() && !found->second.left ? &found->second.macro : nullptr;
 }
 
 void MacroExpansion::push_text(const Macro& macro, const Arguments& arguments, std::vector<Token>& open) {
@@ -139,25 +153,85 @@ void MacroExpansion::push_text(const Macro& macro, const Arguments& arguments, s
   }
 }
 
+// What the directives of a text have defined so far.
+class MacroExpansion::Definitions {
+ public:
+  explicit Definitions(const std::vector<Token>& text) : text_(text) {}
+
+  // Reads the next directive.
+  void advance() {
+    while (!text_[at_].directive) ++at_;
+    const std::size_t begin = at_;
+    while (text_[at_].kind != Token::Kind::end_of_directive) ++at_;
+    const std::size_t end = at_++;
+    if (begin + 1 == end) return;
+    const Text keyword = text_[begin + 1].text;
+    if (keyword.starts_with("if")) {
+      ++conditionals_;
+    } else if (keyword.starts_with("include") || (keyword.starts_with("e") && conditionals_ == 0)) {
+      known_.clear();  // it may be another text's definition, or that of a branch
+    } else if (keyword == "endif") {
+      --conditionals_;
+    } else if (begin + 2 < end) {
+      change(keyword, begin + 2, end);
+    }
+  }
+
+  [[nodiscard]] const Macro* find(const Token& token) const {
+    const auto found = known_.find(token.text);
+    return token.kind == Token::Kind::name && found != known_.end() ? &found->second : nullptr;
+  }
+
+ private:
+  void change(Text keyword, std::size_t name, std::size_t end) {
+    if (keyword != "define" && keyword != "undef") return;
+    known_.erase(text_[name].text);
+    if (keyword == "undef" || conditionals_ > 0) return;
+    const Macro macro = read_definition(std::span(text_).subspan(name, end - name));
+    if (macro.known_text && !uses_operators(macro)) known_.emplace(text_[name].text, macro);
+  }
+
+  const std::vector<Token>& text_;
+  std::size_t at_ = 0;
+  std::size_t conditionals_ = 0;  // that are open, of which it is not known which branch is compiled
+  std::unordered_map<Text, Macro> known_;
+};
+
 std::optional<std::vector<Token>> MacroExpansion::expand(const std::vector<Token>& text) {
+  return expand(text, nullptr, steps_left_);
+}
+
+std::optional<std::vector<Token>> MacroExpansion::expand_in_order(const std::vector<Token>& text) {
+  Definitions definitions(text);
+  return expand(text, &definitions, steps_left_in_order_);
+}
+
+std::optional<std::vector<Token>> MacroExpansion::expand(const std::vector<Token>& text,
+                                                         Definitions* definitions,
+                                                         std::size_t& steps_left) const {
   std::vector<Token> open(text.rbegin(), text.rend());
   std::vector<Token> expanded;
-  for (; !open.empty(); --steps_left_) {
-    if (steps_left_ == 0 || open.size() > steps_left_) return std::nullopt;
+  for (; !open.empty(); --steps_left) {
+    if (steps_left == 0 || open.size() > steps_left) return std::nullopt;
     const Token token = open.back();
     open.pop_back();
-    if (token.directive) continue;
-    const Meaning* const meaning = expandable(token);
-    if (meaning != nullptr && !meaning->macro.takes_arguments) {
-      push_text(meaning->macro, {}, open);
+    if (token.directive) {
+      if (definitions != nullptr && token.kind == Token::Kind::end_of_directive) definitions->advance();
       continue;
     }
-    if (meaning != nullptr && !open.empty() && open.back().is("(")) {
+    const Macro* macro = expandable(token);
+    if (macro == nullptr && definitions != nullptr) macro = definitions->find(token);
+    if (macro != nullptr && !macro->takes_arguments) {
+      push_text(*macro, {}, open);
+      continue;
+    }
+    if (macro != nullptr && !open.empty() && open.back().is("(")) {
       const auto arguments = read_arguments(open);
-      const std::size_t wanted = std::max<std::size_t>(1, meaning->macro.parameters.size());
+      const std::size_t wanted = std::max<std::size_t>(1, macro->parameters.size());
       if (arguments && arguments->list.size() == wanted) {
+        if (definitions != nullptr && has_directives(arguments->list)) return std::nullopt;
         open.resize(arguments->end);
-        push_text(meaning->macro, arguments->list, open);
+        push_text(*macro, arguments->list, open);
         continue;
       }
     }
@@ -174,6 +248,11 @@ bool MacroExpansion::hides_code(std::string_view name) const {
 bool MacroExpansion::hides_loop(std::string_view name) const {
   const auto found = meanings_.find(name);
   return found != meanings_.end() && found->second.left && found->second.loop;
+}
+
+bool MacroExpansion::hides_names(std::string_view name) const {
+  const auto found = meanings_.find(name);
+  return found != meanings_.end() && found->second.left && found->second.names;
 }
 
 }  // namespace cleave::kernels

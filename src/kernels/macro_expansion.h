@@ -17,22 +17,28 @@
 
 #include "kernels/lexer.h"
 #include "kernels/macro_table.h"
+#include "kernels/source_scan.h"
 
 namespace cleave::kernels {
 
 class MacroExpansion {
  public:
-  // `definitions` holds the #define and #undef directives of the program, `defined` the names that options define. Their
-  // texts must outlive this.
-  MacroExpansion(const Tokens& definitions, const std::vector<std::string>& defined);
+  // `definitions` holds the #define and #undef directives of the program. The texts of both must outlive this.
+  MacroExpansion(const Tokens& definitions, const Options& options);
 
   // Without directives. Empty if all texts together become so long that a reader should not follow them.
   [[nodiscard]] std::optional<std::vector<Token>> expand(const std::vector<Token>& text);
+
+  // The same for text that is compiled as one, without gaps. What is defined in it for certain holds from there on, also for macros
+  // that have other definitions elsewhere. Texts of this kind have a limit of their own.
+  [[nodiscard]] std::optional<std::vector<Token>> expand_in_order(const std::vector<Token>& text);
 
   // Whether the name is a macro that is left as it is and may stand for more than a number or a name.
   [[nodiscard]] bool hides_code(std::string_view name) const;
   // The same for a loop.
   [[nodiscard]] bool hides_loop(std::string_view name) const;
+  // The same for anything that is not computed from numbers.
+  [[nodiscard]] bool hides_names(std::string_view name) const;
 
  private:
   struct Meaning {
@@ -40,16 +46,22 @@ class MacroExpansion {
     bool left = false;
     bool code = false;
     bool loop = false;
+    bool names = false;
   };
   using Arguments = std::vector<std::vector<Token>>;
+  class Definitions;
 
   void add(const std::vector<Token>& list, std::size_t name, std::size_t end);
   void leave_recursive();
-  [[nodiscard]] const Meaning* expandable(const Token& token) const;
+  [[nodiscard]] const Macro* expandable(const Token& token) const;
+  std::optional<std::vector<Token>> expand(const std::vector<Token>& text, Definitions* definitions,
+                                           std::size_t& steps_left) const;
   static void push_text(const Macro& macro, const Arguments& arguments, std::vector<Token>& open);
 
   std::unordered_map<std::string_view, Meaning> meanings_;
-  std::size_t steps_left_ = 1'000'000;  // some tens of milliseconds
+  static constexpr std::size_t kMostSteps = 1'000'000;  // some tens of milliseconds
+  std::size_t steps_left_ = kMostSteps;
+  std::size_t steps_left_in_order_ = kMostSteps;
 };
 
 }  // namespace cleave::kernels

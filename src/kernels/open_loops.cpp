@@ -8,7 +8,7 @@
 namespace cleave::kernels {
 namespace {
 
-bool is_of_loop(const Token& token) {
+bool is_word_of_loop(const Token& token) {
   return token.is("goto") || token.is("for") || token.is("while") || token.is("do");
 }
 
@@ -16,7 +16,7 @@ bool is_of_loop(const Token& token) {
 
 bool has_open_loop(const std::vector<Token>& list, const MacroExpansion& macros) {
   const CountedLoops loops(list, macros);
-  if (!loops.text().balanced()) return std::any_of(list.begin(), list.end(), is_of_loop);
+  if (!loops.text().balanced()) return std::any_of(list.begin(), list.end(), is_word_of_loop);
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (list[i].is("goto")) return true;
     if (!loops.begins(i)) continue;

@@ -41,13 +41,15 @@ void add_pasted_names(const std::deque<SourceText>& texts, const Tokens& options
 }
 
 // What the order of work-groups means to a program whose functions may not be told apart.
-Findings group_order_of_whole(const std::deque<SourceText>& texts, const std::vector<std::string>& defined) {
+Findings group_order_of_whole(const std::deque<SourceText>& texts, const Options& options) {
   Tokens all;
   for (const SourceText& text : texts)
     all.list.insert(all.list.end(), text.compiled.list.begin(), text.compiled.list.end());
-  MacroExpansion macros(all, defined);
+  MacroExpansion macros(all, options);
   Findings found;
-  found.scan.open_loops = may_wait(all, macros);
+  const GroupOrder loops = group_order_of(all, macros);
+  found.scan.open_loops = loops.open_loops;
+  found.scan.may_wait = loops.may_wait;
   for (const SourceText& text : texts) {
     const auto split = split_functions(text.compiled);
     if (!split) continue;
@@ -55,6 +57,7 @@ Findings group_order_of_whole(const std::deque<SourceText>& texts, const std::ve
     for (const Function& function : split->list) functions.push_back(&function);
     const std::vector<GroupOrder> order = group_order_of(functions, macros);
     for (std::size_t i = 0; i < order.size(); ++i) {
+      found.scan.may_wait |= order[i].may_wait;
       if (order[i].shared.empty()) continue;
       found.scan.shares_stores = true;
       found.causes.note(found.scan, Cause::Way::stores_to, order[i].shared, text.text, functions[i]->name);
@@ -92,7 +95,7 @@ Preprocessed preprocessed(std::string_view source, const BuildInputs& inputs) {
 
 // Null if the functions of the program cannot be told apart.
 std::shared_ptr<const CallGraph> call_graph_of(const std::deque<SourceText>& texts, const JoinedText& options,
-                                               const std::vector<std::string>& defined) {
+                                               const Options& parsed) {
   if (!split_functions(tokens_of(options.text()))) return nullptr;
   std::deque<Functions> functions;
   std::vector<CallGraph::Part> parts;
@@ -102,7 +105,7 @@ std::shared_ptr<const CallGraph> call_graph_of(const std::deque<SourceText>& tex
     functions.push_back(std::move(*split));
     parts.push_back({&functions.back(), &text});
   }
-  return std::make_shared<CallGraph>(parts, options, defined);
+  return std::make_shared<CallGraph>(parts, options, parsed);
 }
 
 }  // namespace
@@ -134,8 +137,10 @@ ProgramScan::ProgramScan(Preprocessed program, const BuildInputs& inputs) {
   const Scan& whole = part.whole.scan;
   const bool known = !whole.has_includes || (inputs.complete && !program.missing);
   if (known && !whole.pastes_tokens && !whole.ambiguous && !parsed.cpp)
-    part.calls = call_graph_of(texts, options, parsed.macros);
-  part.whole.add(part.calls ? part.calls->of_all() : group_order_of_whole(texts, parsed.macros));
+    part.calls = call_graph_of(texts, options, parsed);
+  part.whole.add(part.calls ? part.calls->of_all() : group_order_of_whole(texts, parsed));
+  // There are other loops and calls in C++.
+  part.whole.scan.may_wait |= parsed.cpp || program.missing.has_value();
   conclude(part.whole);
   whole_ = whole;
   causes_ = part.whole.causes;

@@ -20,6 +20,7 @@ Scan merge(const Scan& a, const Scan& b) {
   all.fences_global |= b.fences_global;
   all.open_loops |= b.open_loops;
   all.shares_stores |= b.shares_stores;
+  all.may_wait |= b.may_wait;
   return all;
 }
 

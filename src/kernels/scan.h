@@ -30,10 +30,14 @@ struct Scan {
   // A work-group may read or overwrite what another one stores by plain accesses (kernels/shared_stores.h). With open
   // loops that is communication.
   bool shares_stores = false;
+  // Has a loop that could go on until something else has changed memory (kernels/waiting_loops.h), or waits for the host. Says
+  // something of kernels that communicate.
+  bool may_wait = false;
 
   // Nothing is known: everything is assumed.
   static Scan worst_case() {
-    return {true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true};
+    return {true, true, true, true, true, true, true, true, true,
+            true, true, true, true, true, true, true, true};
   }
 
   friend bool operator==(const Scan&, const Scan&) = default;

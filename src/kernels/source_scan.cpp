@@ -24,9 +24,9 @@ constexpr std::array<Text, 19> kOpaqueWithin = {
 constexpr std::array<Text, 7> kCommunicates = {"volatile",           "__volatile",     "__volatile__",
                                                "mem_fence",          "read_mem_fence", "write_mem_fence",
                                                "memory_scope_device"};
-// printf waits for the reader of its output, which may be the launching thread.
-constexpr std::array<Text, 6> kCommunicatesWithin = {"atomic",           "atom_", "__sync_",
-                                                     "memory_scope_all", "_pipe", "printf"};
+constexpr std::array<Text, 4> kCommunicatesWithin = {"atomic", "atom_", "__sync_", "memory_scope_all"};
+// What may have to wait for others by itself: printf for the reader of its output, which may be the launching thread.
+constexpr std::array<Text, 2> kWaitsWithin = {"_pipe", "printf"};
 constexpr std::array<Text, 3> kBarriers = {"barrier", "work_group_barrier", "sub_group_barrier"};
 constexpr Text kLocalFence = "CLK_LOCAL_MEM_FENCE";
 constexpr std::array<Text, 4> kLoops = {"for", "while", "do", "goto"};
@@ -67,7 +67,9 @@ void classify_name(Text name, Scan& scan) {
   scan.reads_ndrange |= reads_cut_value(name);
   scan.reads_global_id |= name == kGlobalId;
   scan.opaque |= contains(kOpaque, name) || contains_any(kOpaqueWithin, name);
-  scan.communicates |= contains(kCommunicates, name) || contains_any(kCommunicatesWithin, name);
+  const bool waits = contains_any(kWaitsWithin, name);
+  scan.communicates |= waits || contains(kCommunicates, name) || contains_any(kCommunicatesWithin, name);
+  scan.may_wait |= waits;
   scan.loops |= contains(kLoops, name);
   scan.reads_work_group |= contains(kGroups, name) || contains_any(kGroupsWithin, name);
   scan.breaks_prelude |= name.find(kReservedPrefix) != Text::npos || name == "_Pragma";
@@ -296,6 +298,15 @@ std::string definition_of(Text operand, bool undefines) {
   return std::string(operand.substr(0, equals)).append(" ").append(operand.substr(equals + 1));
 }
 
+// Whether each of the definitions makes the macro a number.
+bool is_number_in(const std::vector<std::string>& definitions, const std::string& macro) {
+  return std::all_of(definitions.begin(), definitions.end(), [&](const std::string& definition) {
+    if (leading_name(definition) != macro && definition != "-" + macro) return true;
+    const Text value = Text(definition).substr(std::min(macro.size() + 1, definition.size()));
+    return !value.empty() && is_digit(value[0]) && std::all_of(value.begin(), value.end(), continues_name);
+  });
+}
+
 }  // namespace
 
 void conclude(Findings& found) {
@@ -308,6 +319,8 @@ void conclude(Findings& found) {
   communicates(found.scan.adds_to_global && found.scan.loops, Cause::Finding::adds_to_global);
   communicates(found.scan.fences_global && found.scan.open_loops, Cause::Finding::fences_global);
   communicates(found.scan.shares_stores && found.scan.open_loops, Cause::Finding::shares_stores);
+  // What may do anything may wait.
+  found.scan.may_wait |= found.scan.opaque || found.scan.ambiguous;
 }
 
 Scan scan_tokens(const Tokens& tokens, const CauseNotes& notes) {
@@ -344,8 +357,14 @@ Scan scan_pasted_names(const std::vector<const Tokens*>& texts, const Tokens& op
   for (const Text name : kCommunicates) found(&Scan::communicates, name, pasting.can_form(name));
   for (const Text part : kCommunicatesWithin)
     found(&Scan::communicates, part, pasting.can_form_containing(part));
+  for (const Text part : kWaitsWithin) {
+    const bool formed = pasting.can_form_containing(part);
+    scan.may_wait |= formed;
+    found(&Scan::communicates, part, formed);
+  }
   for (const Text name : kBarriers) found(&Scan::fences_global, name, pasting.can_join(name));
   for (const Text name : kLoops) scan.open_loops |= pasting.can_join(name);
+  scan.may_wait |= scan.open_loops;
   for (const Text name : kGroups) scan.reads_work_group |= pasting.can_form(name);
   for (const Text part : kGroupsWithin) scan.reads_work_group |= pasting.can_form_containing(part);
   return scan;
@@ -401,6 +420,9 @@ Options parse_options(std::string_view options) {
       parsed.macros.emplace_back(leading_name(operand));
       parsed.definitions.push_back(definition_of(operand, letter == "-U"));
     }
+  }
+  for (const std::string& macro : parsed.macros) {
+    if (!parsed.quotes && is_number_in(parsed.definitions, macro)) parsed.numbers.push_back(macro);
   }
   return parsed;
 }

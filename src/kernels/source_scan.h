@@ -40,7 +40,8 @@ struct Findings {
   }
 };
 
-// Adds what follows from findings of which each alone is harmless: they communicate together with a loop that may wait.
+// Adds what follows from findings of which each alone is harmless: they communicate together with a loop that may wait. And what
+// may do anything may wait.
 void conclude(Findings& found);
 
 // Scans the tokens of text without line splices. Includes are not followed, and pasted names are not formed.
@@ -69,6 +70,8 @@ struct Options {
   std::vector<std::string> macros;  // names only
   // Their definitions as after a #define; those of -U begin with "-".
   std::vector<std::string> definitions;
+  std::vector<std::string>
+      numbers;          // of the macros, those that stand for one number whatever splits the options
   bool quotes = false;  // there are quotes or backslashes, which drivers treat in different ways
   bool cpp = false;     // C++ for OpenCL, where functions are called without being named
 };

@@ -24,7 +24,7 @@ using Text = std::string_view;
 constexpr Scan kHarmless{};
 constexpr Scan kReadsNdrange{.reads_ndrange = true};
 constexpr Scan kIsOpaque{.opaque = true};
-constexpr Scan kMayCommunicate{.communicates = true};
+constexpr Scan kMayCommunicate{.communicates = true, .may_wait = true};
 constexpr Scan kReadsWorkGroup{.reads_work_group = true};
 constexpr Scan kKeepsState{.keeps_state = true};
 constexpr Scan kReadsBoth{.reads_ndrange = true, .reads_work_group = true};
@@ -34,7 +34,7 @@ constexpr Word kLocalFenceSemantics = static_cast<Word>(spv::MemorySemanticsMask
                                       static_cast<Word>(spv::MemorySemanticsMask::AcquireRelease) |
                                       static_cast<Word>(spv::MemorySemanticsMask::SequentiallyConsistent);
 constexpr Scan kWorstCase{
-    .reads_ndrange = true, .opaque = true, .communicates = true, .reads_work_group = true};
+    .reads_ndrange = true, .opaque = true, .communicates = true, .reads_work_group = true, .may_wait = true};
 
 template <typename Enumerant>
 struct Range {
@@ -230,7 +230,7 @@ class ModuleReader {
   // A barrier of global memory in a module with a loop may be how work-groups wait for each other.
   void conclude() {
     if (!fences_global_ || !loops_ || scan_.communicates) return;
-    scan_.communicates = true;
+    scan_.communicates = scan_.may_wait = true;
     if (causes_ != nullptr) causes_->note(scan_, Cause::Way::in_module, "a barrier of global memory");
   }
 
@@ -294,6 +294,7 @@ class ModuleReader {
     scan_.reads_ndrange |= other.reads_ndrange;
     scan_.opaque |= other.opaque;
     scan_.communicates |= other.communicates;
+    scan_.may_wait |= other.may_wait;
     scan_.reads_work_group |= other.reads_work_group;
     scan_.keeps_state |= other.keeps_state;
   }

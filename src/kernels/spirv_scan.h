@@ -11,6 +11,7 @@
 //   opaque            device-side enqueues, functions of other programs or of the driver, and unknown instructions, decorations
 //                     and execution modes (such as NoGlobalOffsetINTEL)
 //   communicates      atomics, volatile, pipes, barriers whose scope may be wider than a work-group
+//   may_wait          whatever communicates: its loops are not followed
 //   reads_work_group  the size of the work-group, the position in it, or data of the work-group or sub-group
 //   keeps_state       variables in the CrossWorkgroup storage class
 //

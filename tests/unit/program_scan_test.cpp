@@ -295,8 +295,8 @@ TEST(ProgramScan, OfAProgramWithoutSourceTakesTheResultsOfItsKernels) {
   EXPECT_EQ(scan.of("clean"), Scan{});
   EXPECT_EQ(scan.of("other"), whole) << "not listed";
   EXPECT_EQ(scan.whole(), whole);
-  scan.add(ProgramScan(Scan{.opaque = true}));
-  EXPECT_EQ(scan.of("clean"), Scan{.opaque = true}) << "another build counts, too";
+  scan.add(ProgramScan(Scan{.opaque = true, .may_wait = true}));
+  EXPECT_EQ(scan.of("clean"), (Scan{.opaque = true, .may_wait = true})) << "another build counts, too";
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ using Words = std::vector<Word>;
 constexpr Scan kHarmless{};
 constexpr Scan kSees{.reads_ndrange = true};
 constexpr Scan kOpaque{.opaque = true};
-constexpr Scan kTalks{.communicates = true};
+constexpr Scan kTalks{.communicates = true, .may_wait = true};
 constexpr Scan kSeesGroups{.reads_work_group = true};
 constexpr Scan kKeeps{.keeps_state = true};
 constexpr Scan kSeesBoth{.reads_ndrange = true, .reads_work_group = true};
@@ -321,8 +321,11 @@ TEST(Spirv, SizeMustBeAMultipleOfFour) {
 }
 
 TEST(Spirv, UnknownHeadersAreOpaque) {
-  constexpr Scan kEverything{
-      .reads_ndrange = true, .opaque = true, .communicates = true, .reads_work_group = true};
+  constexpr Scan kEverything{.reads_ndrange = true,
+                             .opaque = true,
+                             .communicates = true,
+                             .reads_work_group = true,
+                             .may_wait = true};
   for (const Word version : {0x00000000U, 0x00010700U, 0x00020000U, 0x01010000U, 0x00010201U}) {
     EXPECT_EQ(scan(header(version)), kEverything) << std::hex << version;
   }

@@ -14,13 +14,13 @@ namespace {
 using kernels::Scan;
 using Scans = BinaryFacts::Scans;
 
-constexpr std::string_view kFormat = "cleave binary 1";
+constexpr std::string_view kFormat = "cleave binary 2";
 constexpr std::string_view kProgram = "program ";
 constexpr std::string_view kKernel = "kernel ";
 constexpr std::string_view kCause = "cause ";
 constexpr std::string_view kWholeProgram = "*";                 // in place of a kernel's name
 constexpr std::size_t kRoomForCauses = std::size_t{32} << 10U;  // half of what an entry may hold
-constexpr std::size_t kFlags = 16;
+constexpr std::size_t kFlags = 17;
 constexpr auto kLastReason = static_cast<unsigned>(NoPrelude::il);
 
 // All members; does not compile where one is missing.
@@ -28,11 +28,12 @@ template <typename Given>  // Scan or const Scan
 auto flags_of(Given& scan) {
   auto& [reads_ndrange, reads_global_id, breaks_prelude, opaque, communicates, reads_work_group,
          pastes_tokens, breaks_prelude_if_pasting, has_includes, ambiguous, keeps_state, loops,
-         adds_to_global, fences_global, open_loops, shares_stores] = scan;
+         adds_to_global, fences_global, open_loops, shares_stores, may_wait] = scan;
   return std::array{&reads_ndrange,  &reads_global_id,  &breaks_prelude, &opaque,
                     &communicates,   &reads_work_group, &pastes_tokens,  &breaks_prelude_if_pasting,
                     &has_includes,   &ambiguous,        &keeps_state,    &loops,
-                    &adds_to_global, &fences_global,    &open_loops,     &shares_stores};
+                    &adds_to_global, &fences_global,    &open_loops,     &shares_stores,
+                    &may_wait};
 }
 
 std::string digits_of(const Scan& scan) {

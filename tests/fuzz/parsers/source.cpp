@@ -27,7 +27,8 @@ bool is_covered(const Scan& less, const Scan& more) {
          less.opaque <= more.opaque && less.communicates <= more.communicates &&
          less.reads_work_group <= more.reads_work_group && less.pastes_tokens <= more.pastes_tokens &&
          less.breaks_prelude_if_pasting <= more.breaks_prelude_if_pasting &&
-         less.has_includes <= more.has_includes && less.ambiguous <= more.ambiguous;
+         less.has_includes <= more.has_includes && less.ambiguous <= more.ambiguous &&
+         less.may_wait <= more.may_wait;
 }
 bool is_same(const Scan& a, const Scan& b) { return is_covered(a, b) && is_covered(b, a); }
 

@@ -36,7 +36,8 @@ Bytes bytes_of(const std::vector<Word>& words) {
 
 bool covers(const Scan& more, const Scan& less) {
   return more.reads_ndrange >= less.reads_ndrange && more.opaque >= less.opaque &&
-         more.communicates >= less.communicates && more.reads_work_group >= less.reads_work_group;
+         more.communicates >= less.communicates && more.may_wait >= less.may_wait &&
+         more.reads_work_group >= less.reads_work_group;
 }
 
 // The simplest implementation of the rules, as a reference for the scan.

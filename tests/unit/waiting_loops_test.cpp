@@ -1,0 +1,244 @@
+// Which loops end by themselves while nobody else changes memory, and which may wait.
+#include "kernels/waiting_loops.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "kernels/program_scan.h"
+
+namespace cleave::kernels {
+namespace {
+
+Scan scan_kernel(const std::string& text, const char* options = "") {
+  BuildInputs with;
+  with.options = options;
+  return ProgramScan(text, with).of("k");
+}
+
+// Of a kernel with that body.
+std::string program(const std::string& body) {
+  return "typedef struct { int n; int m[4]; } S;\nint read(global int* q) { return *q; }\n"
+         "void change(int* q) { --*q; }\n"
+         "kernel void k(global int* p, global const S* s, int n) { int i = 9; int b = 0; uint r = n; " +
+         body + " }";
+}
+
+class LoopThatEnds : public testing::TestWithParam<const char*> {};
+
+TEST_P(LoopThatEnds, DoesNotWait) {
+  EXPECT_FALSE(scan_kernel(program(GetParam())).may_wait) << GetParam();
+  const Scan with_atomics = scan_kernel(program("atomic_inc(p); " + std::string(GetParam())));
+  EXPECT_TRUE(with_atomics.communicates) << GetParam();
+  EXPECT_FALSE(with_atomics.may_wait) << GetParam();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Counted, LoopThatEnds,
+    testing::Values(
+        "for (int j = 0; j < n; ++j) {}", "for (; i > 0; i >>= 1) b += p[i];",
+        "for (uint j = get_local_id(0); j < n; j += get_local_size(0)) { if (p[j]) break; }",
+        "for (; i--;) {}", "while (i-- > 0) {}", "while (i) { b += i; i /= 2; }",
+        "do { i = i + 3; } while (i < n && b == 0);", "for (int j = 0; j != n; j++) { continue; }",
+        "for (int j = 0, m = n; j < m; m--) {}", "while (0 < i) { i = i / 2; }",
+        "for (int j = 0; j < n; j++) { if (j) ++b; b = (j) == 3; }",
+        "if (b) for (int j = 0; j < n; j++) b += j; else b = 0;",
+        "for (int j = 0; j < n; j++) for (int l = 0; l < j; l++) { if (b) { b = 2; } else b = 1; }",
+        "while (i < max(n, 4)) { if (p[i]) { b = 1; } i += 2; }", "for (int j = 1; (j < n); j *= 2) {}",
+        "for (int j = 0, m = 0; j < n - 64; j += 64, m += 16) { b += m; }",
+        "while (i < n) { int j = 0, m; m = b * i; i++; b = m; }", "for (int j = 0; j + 4 <= n; j += 4) {}",
+        "for (int j = 0; j < n; j++) { switch (b) { case 1: b = 2; break; default: continue; } }",
+        "for (int j = 0; j < 16; j++) b += read(p);", "do { b = p[0]; if (b) break; } while (0);"));
+
+INSTANTIATE_TEST_SUITE_P(
+    BoundInMemory, LoopThatEnds,
+    testing::Values("for (uint j = 0; j < s->n; j += 1) {}", "for (int j = 0; j < s[0].n; j++) { b = j; }",
+                    "for (int j = 0; j <= p[n]; ++j) {}", "for (int j = 0; j < *p; j++) atomic_inc(p + 1);",
+                    "for (int j = s->m[b + 2]; j > s->n; j--) {}", "for (int j = n; j >= *p; j -= 2) {}",
+                    "for (int j = 0; s->n > j; j += n) { if (p[j]) break; }",
+                    "for (int j = 0, m = 0; (j < *(p + 3)); m++, j = j + 2) {}",
+                    "for (int j = 0; j < (int)s->n; j++) asm volatile(\"add.u32 %0, %1, 1;\" : \"=r\"(b) : "
+                    "\"r\"(b));",
+                    "for (int j = 0; j < min(s->n, 8); j++) for (int l = 0; l < s->m[j]; l++) b++;",
+                    "for (int j = 0; j < p[0] + n * 2; j++) { if (j) continue; return; }"));
+
+INSTANTIATE_TEST_SUITE_P(
+    Shrinking, LoopThatEnds,
+    testing::Values(
+        "for (uint l = 0, r = n; r; r >>= 1) { uint m = r >> 1; if (p[l + m]) { l += m + 1; r--; } }",
+        "for (; r; r >>= 1) {}", "for (; r > 0; r /= 2) { if (p[r]) --r; }",
+        "for (; 0 < r; r >>= 2) { b++; if (b) { r -= 1; } else return; }", "for (; r != 0; r >>= 1u) {}",
+        "while (r != 0) { r >>= 1; b++; }", "while (r > 32) { r /= 2; }",
+        "for (; (r >= 1); r >>= 1) { for (int j = 0; j < 4; j++) b++; r--; }"));
+
+class LoopThatWaits : public testing::TestWithParam<const char*> {};
+
+TEST_P(LoopThatWaits, MayWait) {
+  EXPECT_TRUE(scan_kernel(program(GetParam())).may_wait) << GetParam();
+  // What is not told apart is no better.
+  const std::string pasting = "#define JOIN(a, b) a##b\nint JOIN(x, 1)(int y) { return y; }\n";
+  EXPECT_TRUE(scan_kernel(pasting + program(GetParam())).may_wait) << GetParam();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Spins, LoopThatWaits,
+    testing::Values(
+        "while (1) {}", "for (;;) { if (p[0]) break; }", "do {} while (true);", "while (!p[0]);",
+        "while (*p == 0) {}", "while (atomic_load((global atomic_int*)p) == 0) {}",
+        "while (atomic_cmpxchg(p, 0, 1) != 0);", "do { b = atomic_cmpxchg(p, 0, 1); } while (b);",
+        "do b = atomic_xchg(p, 1); while (b);", "while (!b) { b = p[0]; }", "while (b == 0) b = read(p);",
+        "while (read(p) == 0) {}", "for (; *p == 0;) {}", "for (; *p < 4;) {}", "for (; s->n != n;);",
+        "for (i = 0; i < *p;) {}", "for (i = 0; i < *p;) { if (b) i++; }", "for (i = 0; i != *p; i++) {}",
+        "for (i = 0; i == *p; i++) {}", "for (i = 0; i < n && !*p; i++) {}",
+        "for (i = 0; i < n || *p; i++) {}", "for (i = 0; i < *p && b; i++) {}", "for (i = 0; !p[i]; i++) {}",
+        "for (i = 0; i < n; i += p[0]) {}", "for (i = 0; i < n; i += b) { b = p[i]; }",
+        "while (p[i]) i = p[i];", "while (p->x < n) { ++n; }", "while (i < n) { if (p[i]) ++i; }",
+        "while (i < n) { p[i] && i++; }", "while (i < n) { i += p[i] ? 1 : 0; }",
+        "while (i < n) { p[i] ? i++ : 0; }", "while (i < n) switch (p[i]) { case 1: i++; }",
+        "while (i < n) { if (p[i]) continue; ++i; }", "for (; i < n; p[0] && i++) {}",
+        "for (; i < *p; p[1] ? min(b, i++, b) : 0) {}", "for (; i < n; i = p[i]) {}",
+        "while (b = p[0], b == 0) {}", "for (; b = p[0], !b; i++) {}", "again: if (p[0]) goto again;",
+        "again: for (; i < n; i++) if (p[i]) goto again;", "for (int j = 0; j < n; j++) while (p[j] == 0) {}",
+        "for (int j = 0; j < s->n; j++) { while (!*p); }", "for (; r; r >>= 1) { while (!*p); }",
+        "if (n) { while (!*p) {} } else b = 1;", "switch (n) { case 1: while (!*p) {} }",
+        "for (int j = 0; j < (*p ? 0 : 1); j++) {}", "for (int j = 0; j < read(p); j++) {}",
+        "for (int j = 0; j < get_flag(p); j++) {}", "while (i < get_flag(p)) { i++; }",
+        "for (int j = 0; j < atomic_load(p); j++) {}",
+        "volatile global int* v = p; for (int j = 0; j < *v; j++) {}",
+        "while (*(volatile global int*)p == 0);", "global atomic_int* a = p; for (int j = 0; j < *a; j++) {}",
+        "printf(\"%d\", n);", "write_pipe(n, p);"));
+
+INSTANTIATE_TEST_SUITE_P(
+    CountersThatMayStay, LoopThatWaits,
+    testing::Values(
+        "for (int j = 0; j < *p, b; j++) {}", "for (int j = 0; j < s->n; j--) {}",
+        "for (int j = 0; j > *p; j++) {}", "for (int j = 0; *p < j; j++) {}",
+        "for (int j = 0; j < n; j--) { if (*p) break; }", "for (uint j = 0; j >= 0; j++) { if (*p) break; }",
+        "for (int j = 0; j < *p; j++) { j--; }", "for (int j = 0; j < *p; j++) { if (b) j = 0; }",
+        "for (int j = 0; j < *p; j++) { (j)--; }", "for (int j = 0; j < *p; j++, j--) {}",
+        "for (int j = 0; j < *p; j++) change(&j);",
+        "int* q = &i; for (i = 0; i < n; i++) { *q = 0; if (*p) break; }",
+        "int* q = (int*)&i; for (i = 0; i < *p; i++) { *q = 0; }",
+        "ulong q = (ulong)&(i); for (i = 0; i < *p; i++) { *(int*)q = 0; }",
+        "for (int j = 0; j < *p; j++) { p = p + 1; }", "for (int j = 0; j < *p; j++) p++;",
+        "for (int j = 0; j < p[b]; j++) { b++; }", "for (int j = 0; j < s->n; j++) { s->n = n + j; }",
+        "for (int j = 0; j < *p; j += 0) {}", "for (int j = 0; j < n; j += 0) if (*p) break;",
+        "for (int j = 0; j < 1; j *= 1) if (*p) break;", "for (int j = 0; j < 4; j = j) if (*p) break;",
+        "for (int j = 0; j < 4; j = (j + 1) & 3) if (p[j]) break;",
+        "for (int j = 0; j < 4; j = j + 1 & 3) if (p[j]) break;",
+        "for (int j = 0; j < 4; j = (j + 1) % 4) if (p[j]) break;", "for (int j = 0; j < *p; j = n) {}",
+        "for (int j = 0; j < *p; j += -1) {}", "for (int j = 0; j < *p; j -= 1) {}",
+        "for (int j = 0; j < *p; j ^= 1) {}", "for (int j = 0; j < j + 1; j++) if (*p) break;",
+        "for (int j = 0; j % 4 < 4; j++) if (*p) break;", "for (int j = 1; j; j++) if (*p) break;",
+        "for (int j = 0; j != 5; j += 2) if (*p) break;",
+        "for (uint j = 0; j < 0xFFFFFFFF; j++) if (*p) break;",
+        "for (int j = 0; j < INT_MAX; j++) if (*p) break;",
+        "for (int j = 0; j < *p; j++) asm(\"mov.u32 %0, 0;\" : \"=r\"(j));",
+        "for (int j = 0; j < n; j++) asm volatile(\"mov.u32 %0, 0;\" : \"=r\"(j));",
+        "while (i < n) { int i; i++; if (*p) break; }", "while (i < n) { int m, i; i++; if (*p) break; }",
+        "for (int j = 0; j < *p; j++) do {} while (j-- > 5);",
+        "for (int j = 0; j < *p; j++) b = (int2){1, 2}.x + j--;"));
+
+INSTANTIATE_TEST_SUITE_P(
+    ThatDoNotShrink, LoopThatWaits,
+    testing::Values("for (; r; r >>= 0) if (*p) break;", "for (; r; r /= 1) if (*p) break;",
+                    "for (; r; r >>= n) if (*p) break;", "for (; r >= 0; r >>= 1) if (*p) break;",
+                    "for (; r != 1; r >>= 1) if (*p) break;", "for (; r > *p; r >>= 1) { r++; }",
+                    "for (; r; r >>= 1) { r++; }", "for (; r; r >>= 1) { r = n; }",
+                    "for (; r; r >>= 1) { r += 1; }", "for (; r; r >>= 1) { r--; r--; }",
+                    "for (; r; r >>= 1) { for (int j = 0; j < n; j++) r--; }",
+                    "for (; r; r >>= 1) { r -= 2; }", "for (; r; r >>= 1) change((int*)&r);",
+                    "for (; r && !*p; r >>= 1) {}", "for (; r || *p; r >>= 1) {}",
+                    "for (; r; r >>= 1, r++) {}", "for (; r; r <<= 1) {}", "while (r) { r >>= 1; r++; }",
+                    "for (; r; n >>= 1) {}", "for (; r; r >>= 1) asm(\"mov.u32 %0, 1;\" : \"=r\"(r));"));
+
+TEST(WaitingLoops, MacrosThatHideThemMayWait) {
+  const std::string kernel = "kernel void k(global int* p, int n) { int i = 0; ";
+  for (const std::string hidden :
+       {"#define SPIN(x) while (!*x) {}\n", "#define W while\n#define SPIN(x) W (!*x) {}\n",
+        "#define W while\n#define SPIN(...) W (!*__VA_ARGS__) {}\n", "#define SPIN(x) while (!*x##0) {}\n",
+        "#define SPIN(x)\n#define SPIN(x) while (!*x) {}\n",
+        "#define W while\n#define SPIN(x) W (!*x) {}\n#undef SPIN\n#define SPIN(x) W (*x) {}\n",
+        "#define LOOP(x) goto x\n#define SPIN(x) a: if (!*x) LOOP(a);\n",
+        "void spin(global int* q) { while (!*q) {} }\n#define SPIN(x) spin(x)\n",
+        "void spin(global int* q) { while (!*q) {} }\n#define S spin\n#define SPIN(x) S(x)\n",
+        "void spin(global int* q) { if (!*q) spin(q); }\n#define SPIN(x) spin(x)\n",
+        "#define BACK i--\n#define BACK i++\n#define SPIN(x) for (; i < *x; i++) { BACK; }\n",
+        "#define UNSET *x\n#undef UNSET\n#define SPIN(x) for (; i < 4; i++) UNSET;\n",
+        "#define NOT !\n#define F *p\n#define SPIN(x) while (NOT F) {}\n"})
+    EXPECT_TRUE(scan_kernel(hidden + kernel + "SPIN(p) }").may_wait) << hidden;
+  EXPECT_TRUE(scan_kernel(kernel + "SPIN(p) for (; i < n; i++) {} }", "-DSPIN(x)=while(!*x)").may_wait);
+  EXPECT_TRUE(scan_kernel(kernel + "for (; i < n; i++) STEP }", "-DSTEP=i--;").may_wait);
+  EXPECT_FALSE(scan_kernel(kernel + "for (; i < n; i += STEP) {} }", "-D STEP=4 -DOTHER").may_wait);
+  EXPECT_TRUE(scan_kernel(kernel + "for (; i < n; i += STEP) {} }", "-D STEP='4'").may_wait);
+}
+
+// Only some compilers compile what is in the condition.
+TEST(WaitingLoops, LoopsOfUncertainTextMayWait) {
+  const std::string kernel = "kernel void k(global int* p, int n) { int i = 0;\n";
+  const std::string uncertain = "#ifdef __FAST_RELAXED_MATH__\ni++;\n#endif\n";
+  EXPECT_TRUE(scan_kernel(kernel + "while (i < n) {\n" + uncertain + "} }").may_wait);
+  EXPECT_FALSE(scan_kernel(kernel + "while (i < n) {\n#ifndef KNOWN\ni++;\n#endif\n} }").may_wait);
+  EXPECT_FALSE(scan_kernel(kernel + uncertain + "}").may_wait);
+  BuildInputs with;
+  with.headers = {"i--;"};
+  with.header_names = {"step.h"};
+  const ProgramScan included(kernel + "for (; i < n; i++) {\n#include \"step.h\"\n} }", with);
+  EXPECT_TRUE(included.of("k").may_wait);
+}
+
+TEST(WaitingLoops, PastedNamesMayBeLoops) {
+  const std::string kernel = "kernel void k(global int* p, int n) { int i = 0; ";
+  EXPECT_TRUE(scan_kernel("#define J(a, b) a##b\n" + kernel + "J(whi, le) (!*p) {} }").may_wait);
+  EXPECT_TRUE(scan_kernel("#define J(a, b) a##b\n" + kernel + "J(go, to) x; x:; }").may_wait);
+  EXPECT_TRUE(scan_kernel("#define J(a, b) a##b\n" + kernel + "J(pri, ntf)(\"x\"); }").may_wait);
+  EXPECT_TRUE(scan_kernel("#define J(a, b) a##b\n" + kernel + "for (; i < n; i++) J(x, i)--; }").may_wait);
+}
+
+// As in hashcat's kernels, of which each function has its own macros of the same names.
+TEST(WaitingLoops, MacrosOfOneFunctionAreFollowed) {
+  const std::string other = "void f(int* x) {\n#define STEP(y) *x += y\nSTEP(1);\n#undef STEP\n}\n";
+  const auto with = [&](const std::string& definition, const std::string& loop) {
+    return scan_kernel(other + "kernel void k(global int* p, int n) { int i = 0;\n" + definition + "\n" +
+                       loop + "\n#undef STEP\n}")
+        .may_wait;
+  };
+  const std::string loop = "for (; i < n; i += 16) { STEP(i); }";
+  EXPECT_FALSE(with("#define STEP(y) p[y] += y", loop));
+  EXPECT_TRUE(with("#define STEP(y) y -= p[y]", loop));
+  EXPECT_TRUE(with("#define STEP(y) while (!p[y])", loop));
+  EXPECT_TRUE(with("#ifdef UNKNOWN\n#define STEP(y) p[y] += y\n#endif", loop)) << "perhaps another one";
+  EXPECT_TRUE(with("#define STEP(y) p[y] += y\n#undef STEP", loop));
+  EXPECT_TRUE(with(
+      "#define STEP(y) p[y] += y\n#ifdef __FAST_RELAXED_MATH__\n#undef STEP\n#define STEP(y) y--\n#endif",
+      loop));
+  EXPECT_TRUE(with("#define STEP(y) STEP(y) + 1", loop)) << "leads to itself";
+  EXPECT_TRUE(with("#define STEP(y) p[y##0] += y", loop));
+}
+
+TEST(WaitingLoops, OnlyWhatIsReachedCounts) {
+  const ProgramScan scan(
+      "void spin(global int* q) { while (!*q) {} }\nvoid wait(global int* q) { spin(q); }\n"
+      "kernel void a(global int* q) { q[0] = atomic_inc(q); for (int i = 0; i < *q; i++) {} }\n"
+      "kernel void b(global int* q) { wait(q); }\nkernel void c(global int* q) { printf(\"\"); }\n");
+  EXPECT_TRUE(scan.of("a").communicates);
+  EXPECT_FALSE(scan.of("a").may_wait);
+  EXPECT_TRUE(scan.of("b").may_wait);
+  EXPECT_TRUE(scan.of("c").may_wait);
+  EXPECT_TRUE(scan.whole().may_wait);
+  EXPECT_TRUE(scan.of("unknown").may_wait);
+}
+
+TEST(WaitingLoops, WhatIsNotKnownMayWait) {
+  EXPECT_TRUE(Scan::worst_case().may_wait);
+  EXPECT_TRUE(
+      scan_kernel("#include \"missing.h\"\nkernel void k(global int* p) { atomic_inc(p); }").may_wait);
+  EXPECT_TRUE(scan_kernel("kernel void k(global int* p) { atomic_inc(p); } ?\?/").may_wait);
+  EXPECT_TRUE(scan_kernel("kernel void k(global int* p) { asm(\"bar;\"); }").may_wait);
+  EXPECT_TRUE(scan_kernel("kernel void k(global int* p) { atomic_inc(p); }", "-cl-std=CLC++").may_wait);
+  EXPECT_TRUE(scan_kernel("kernel void k(global int* p) { atomic_inc(p); }", "-unknown").may_wait);
+  EXPECT_FALSE(scan_kernel("kernel void k(global int* p) { atomic_inc(p); }").may_wait);
+}
+
+}  // namespace
+}  // namespace cleave::kernels
