@@ -129,7 +129,7 @@ Decision validate_cut(const NDRange& range, const Kernel& kernel, const Device& 
   const Order order = order_of(kernel);
   const Cut cut(range, slices, order);
   if (cut.count() < 2) return Decision::unsplit(UnsplitReason::one_group);
-  if (kernel.communicates && range.total_groups() <= device.resident_groups)
+  if (kernel.may_wait && range.total_groups() <= device.resident_groups)
     return Decision::unsplit(UnsplitReason::waiting_groups);
   if (kernel.source != Kernel::Source::tagged) return validate_shape(range, cut, uneven_accepted);
   const std::size_t tagged = most_taggable_slices(range, cut.count(), order);

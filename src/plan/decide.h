@@ -73,9 +73,10 @@ struct Kernel {
   };
   Source source = Source::unseen;
   bool denied = false;
-  // Work-groups may exchange data through global memory. One may then wait for another, which is valid only if the
-  // device holds all of them at once.
+  // Work-groups may exchange data through global memory.
   bool communicates = false;
+  // One may then wait for another, which is valid only if the device holds all of them at once, or for the host.
+  bool may_wait = false;
   // Work-groups may read or overwrite what others store by plain accesses, without waiting for it.
   bool shares_stores = false;
   // The kernel may depend on the local size chosen for a launch that names none.

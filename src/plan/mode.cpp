@@ -77,9 +77,9 @@ LaunchMethod choose_method(base::LaunchMode requested, const Kernel& kernel, con
   if (requested == Wanted::sequential) {
     // Waiting within the call is safe only if no command before it can be waiting for the program, and if the kernel
     // itself cannot.
-    const bool may_wait = !kernel.communicates && !conditions.user_event_pending &&
-                          !conditions.pacing_stalls && !conditions.in_callback;
-    return {may_wait ? Mode::sequential : Mode::queued, 1, std::nullopt};
+    const bool can_wait = !kernel.may_wait && !conditions.user_event_pending && !conditions.pacing_stalls &&
+                          !conditions.in_callback;
+    return {can_wait ? Mode::sequential : Mode::queued, 1, std::nullopt};
   }
   if (requested == Wanted::automatic && !device.gains_from_pipelining)
     return LaunchMethod::queue(SingleQueueReason::device);

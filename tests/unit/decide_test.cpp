@@ -131,11 +131,13 @@ TEST(ValidateCut, NoMoreSlicesThanGroups) {
   EXPECT_EQ(validate_cut(line(192, 64), kSplittable, kDevice, 20, false).slices, 3U);
 }
 
-TEST(ValidateCut, CommunicatingGroupsAreSplitOnlyIfTheyExceedResidency) {
-  const Kernel communicates{.source = Kernel::Source::splittable, .communicates = true};
-  EXPECT_EQ(validate_cut(line(480 * 64, 64), communicates, kDevice, 20, false).unsplit_reason,
+TEST(ValidateCut, WaitingGroupsAreSplitOnlyIfTheyExceedResidency) {
+  const Kernel waits{.source = Kernel::Source::splittable, .communicates = true, .may_wait = true};
+  EXPECT_EQ(validate_cut(line(480 * 64, 64), waits, kDevice, 20, false).unsplit_reason,
             UnsplitReason::waiting_groups);
-  EXPECT_EQ(validate_cut(line(481 * 64, 64), communicates, kDevice, 20, false).slices, 20U);
+  EXPECT_EQ(validate_cut(line(481 * 64, 64), waits, kDevice, 20, false).slices, 20U);
+  const Kernel communicates{.source = Kernel::Source::splittable, .communicates = true};
+  EXPECT_EQ(validate_cut(line(480 * 64, 64), communicates, kDevice, 20, false).slices, 20U);
   EXPECT_EQ(validate_cut(line(480 * 64, 64), kSplittable, kDevice, 20, false).slices, 20U);
 }
 

@@ -31,7 +31,7 @@ NDRange product() {
 }
 
 const Kernel kFromSource{.source = Kernel::Source::splittable};
-const Kernel kTalks{.source = Kernel::Source::splittable, .communicates = true};
+const Kernel kWaits{.source = Kernel::Source::splittable, .communicates = true, .may_wait = true};
 constexpr LaunchConditions kFree{.user_event_pending = false, .pacing_stalls = false, .can_add_queues = true};
 
 LaunchMethod choose(LaunchMode wanted_slices, const Kernel& kernel = kFromSource,
@@ -41,14 +41,16 @@ LaunchMethod choose(LaunchMode wanted_slices, const Kernel& kernel = kFromSource
 }
 
 // They wait for nobody, so they may be waited for.
-TEST(LaunchMethod, KernelsThatSeeOthersStoresStayInOrder) {
-  const Kernel kernel{.source = Kernel::Source::splittable, .shares_stores = true};
-  EXPECT_EQ(choose(LaunchMode::pipelined, kernel).why, SingleQueueReason::communicates);
-  EXPECT_EQ(choose(LaunchMode::automatic, kernel).mode, Mode::queued);
-  EXPECT_EQ(choose(LaunchMode::sequential, kernel).mode, Mode::sequential);
-  EXPECT_EQ(order_of(kernel), Order::ascending);
-  EXPECT_EQ(order_of(kFromSource), Order::any);
-  EXPECT_FALSE(may_overlap(LaunchMode::pipelined, kernel, h200()));
+TEST(LaunchMethod, KernelsThatSeeWhatOthersDoStayInOrder) {
+  for (const Kernel& kernel : {Kernel{.source = Kernel::Source::splittable, .shares_stores = true},
+                               Kernel{.source = Kernel::Source::splittable, .communicates = true}}) {
+    EXPECT_EQ(choose(LaunchMode::pipelined, kernel).why, SingleQueueReason::communicates);
+    EXPECT_EQ(choose(LaunchMode::automatic, kernel).mode, Mode::queued);
+    EXPECT_EQ(choose(LaunchMode::sequential, kernel).mode, Mode::sequential);
+    EXPECT_EQ(order_of(kernel), Order::ascending);
+    EXPECT_EQ(order_of(kFromSource), Order::any);
+    EXPECT_FALSE(may_overlap(LaunchMode::pipelined, kernel, h200()));
+  }
 }
 
 TEST(LaunchMethod, AutomaticPipelinesWhereTheDeviceBenefits) {
@@ -61,11 +63,11 @@ TEST(LaunchMethod, AutomaticPipelinesWhereTheDeviceBenefits) {
   EXPECT_EQ(choose(LaunchMode::pipelined, kFromSource, device).mode, Mode::pipelined) << "asked for by name";
 }
 
-TEST(LaunchMethod, CommunicatingKernelsAreNeverPipelined) {
+TEST(LaunchMethod, WaitingKernelsAreNeverPipelinedNorWaitedFor) {
   for (const auto wanted_slices :
        {LaunchMode::automatic, LaunchMode::pipelined, LaunchMode::queued, LaunchMode::sequential})
-    EXPECT_EQ(choose(wanted_slices, kTalks).mode, Mode::queued);
-  EXPECT_EQ(choose(LaunchMode::pipelined, kTalks).why, SingleQueueReason::communicates);
+    EXPECT_EQ(choose(wanted_slices, kWaits).mode, Mode::queued);
+  EXPECT_EQ(choose(LaunchMode::pipelined, kWaits).why, SingleQueueReason::communicates);
 }
 
 TEST(LaunchMethod, GivesTheReasonAgainstPipelining) {

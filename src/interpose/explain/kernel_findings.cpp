@@ -85,7 +85,7 @@ class ProgramFindings {
            {UnsplitReason::no_tags, UnsplitReason::untagged_build, UnsplitReason::no_room_for_tag})
         add(why, Cause::Finding::reads_ndrange);
     }
-    if (kernel.facts.communicates) add(UnsplitReason::waiting_groups, Cause::Finding::communicates);
+    if (kernel.facts.may_wait) add(UnsplitReason::waiting_groups, Cause::Finding::communicates);
     if (kernel.has_program_variables) add(UnsplitReason::variable_copies, Cause::Finding::keeps_state);
     return std::move(found_);
   }

@@ -80,7 +80,7 @@ bool is_needed(Interposer& p, DeviceTurn& turn, const Call& call, const KernelRe
                const QueueRecord& queue) {
   // What is never measured counts as long, so that no need follows from it.
   const DeviceTurn::KnownLaunch never_measured{.expected = kLongLaunch, .is_never_measured = true};
-  if (kernel.facts.communicates) return turn.is_needed(call.queue, never_measured);
+  if (kernel.facts.may_wait) return turn.is_needed(call.queue, never_measured);
   // Deciding chooses the local size, which the launch that is made is not to have from here.
   PlannedLaunch trial(p, call, kernel);
   std::optional<PolicyDecision> decision;

@@ -110,7 +110,7 @@ void measure_launch(CostFeedback& costs, const Call& call, const QueueRecord& qu
 cl_int launch_unsplit_in_turn(Interposer& p, const Call& call, const KernelRecord& kernel, UnsplitReason why,
                               const LaunchTurn& turn) {
   // It may wait for the program, which must not wait for it.
-  if (kernel.facts.communicates) return launch_unsplit(p, call, *kernel.counters, why);
+  if (kernel.facts.may_wait) return launch_unsplit(p, call, *kernel.counters, why);
   TurnCommand command{.queue = call.queue, .expected = turn.expected, .key = turn.key};
   cl_event made = nullptr;
   Call asked = call;

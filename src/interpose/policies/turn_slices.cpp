@@ -38,7 +38,7 @@ class TurnSlices final : public MeasuredPolicy {
  private:
   plan::Decision prepare_unmeasured(LaunchQuery& launch) const override {
     // Such kernels may wait for the program, which must not wait for them here.
-    if (launch.kernel().facts.communicates) return plan::Decision::unsplit(plan::UnsplitReason::kernel);
+    if (launch.kernel().facts.may_wait) return plan::Decision::unsplit(plan::UnsplitReason::kernel);
     const plan::Decision possible = prepare(launch, Neighbours::ignored, [] { return kGroups; });
     if (possible.unsplit_reason) return possible;
     const plan::Decision usual = fill_device(launch, kSlicesAtFirst);

@@ -46,7 +46,7 @@ KernelRecord record_of(const base::Settings& settings, const std::optional<Progr
   record.may_have_prelude = program && program->may_have_prelude;
   if (record.trusted) {
     record.facts.source = plan::Kernel::Source::tagged;
-    record.facts.communicates = true;
+    record.facts.communicates = record.facts.may_wait = true;
     record.has_program_variables = true;
     return record;
   }
@@ -54,6 +54,7 @@ KernelRecord record_of(const base::Settings& settings, const std::optional<Progr
   const kernels::Scan scan = program->scan->of(name);
   record.facts.source = source_of(scan, *program);
   record.facts.communicates = scan.communicates;
+  record.facts.may_wait = scan.communicates && scan.may_wait;
   // Variables of the program's own are such memory, too.
   record.facts.shares_stores = scan.shares_stores || scan.keeps_state;
   record.facts.depends_on_grouping = scan.reads_work_group;

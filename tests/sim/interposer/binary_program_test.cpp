@@ -76,16 +76,16 @@ TEST(KnownBinaryOfAnUnsplittableKernel, StaysUnsplit) {
     sim::Options options = default_driver();
     if (fails) options.fail_build = "-D__cleave_on";
     InterposerFixture fixture(default_settings(), options);
-    const cl_program program = fixture.make_program(fails ? kUsesGroupId : kUsesAtomics);
-    const char* const name = fails ? "reads_group_id" : "uses_atomics";
+    const cl_program program = fixture.make_program(fails ? kUsesGroupId : kMayWait);
+    const char* const name = fails ? "reads_group_id" : "may_wait";
     ASSERT_EQ(fixture.launch(fixture.make_kernel(fixture.reloaded(program), name)), CL_SUCCESS);
     EXPECT_EQ(InterposerFixture::unsplit(fails ? UnsplitReason::driver : UnsplitReason::kernel), 1U) << name;
   }
 }
 
 TEST_F(KnownBinary, IsKnownKernelByKernel) {
-  const cl_program program = reloaded(make_program(std::string(kSplittable) + kUsesAtomics));
-  ASSERT_EQ(launch(make_kernel(program, "uses_atomics")), CL_SUCCESS);
+  const cl_program program = reloaded(make_program(std::string(kSplittable) + kMayWait));
+  ASSERT_EQ(launch(make_kernel(program, "may_wait")), CL_SUCCESS);
   EXPECT_EQ(unsplit(UnsplitReason::kernel), 1U);
   ASSERT_EQ(launch(make_kernel(program, "add")), CL_SUCCESS);
   EXPECT_EQ(statistics().slices, 20U);

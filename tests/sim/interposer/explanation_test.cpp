@@ -22,7 +22,8 @@ using Policy = base::SplitPolicy;
 
 constexpr const char* kPocl = "Portable Computing Language";
 constexpr const char* kAssembly = "kernel void add(global int* data, int n) { asm(\"\"); }";
-constexpr const char* kAtomicAdd = "kernel void add(global int* data, int n) { n = atomic_add(data, n); }";
+constexpr const char* kAtomicAdd =
+    "kernel void add(global int* data, int n) { while (atomic_add(data, n) == 0) {} }";
 constexpr const char* kKeeps = "global int total; kernel void add(global int* data, int n) { total += n; }";
 
 Settings explained(Settings settings = default_settings()) {
@@ -171,7 +172,7 @@ std::vector<Case> cases() {
       {"FirstSliceRefused", UnsplitReason::driver, "refused the first slice", "another version of the driver",
        usual, gpu, launch_with_first_slice_refused},
       {"GroupsThatMayWait", UnsplitReason::waiting_groups, "wait for each other", "more work-groups", usual,
-       gpu, [](auto& fixture) { return fixture.launch(fixture.make_kernel(kUsesAtomics, "uses_atomics")); }},
+       gpu, [](auto& fixture) { return fixture.launch(fixture.make_kernel(kMayWait, "may_wait")); }},
       {"NoPreludeForTheDevice", UnsplitReason::untagged_build, "without the prelude for this device",
        "all its devices in one call", usual,
        kit::with(gpu, &sim::Options::devices, 2, &sim::Options::fail_build, "-D__cleave_on -DOTHER"),

@@ -36,6 +36,10 @@ inline constexpr const char* kUsesGroupId =
     "kernel void reads_group_id(global int* data, int n) { data[get_group_id(0)] += n; }";
 inline constexpr const char* kUsesAtomics =
     "kernel void uses_atomics(global int* data, int n) { n = atomic_add(&data[get_global_id(0)], n); }";
+// By its source; the fixture's body does not.
+inline constexpr const char* kMayWait =
+    "kernel void may_wait(global int* data, int n) { while (atomic_add(&data[get_global_id(0)], n) == 0) {} "
+    "}";
 
 // Five VMs and α 4: twenty slices, on the program's queue. The device could hold all groups of a launch
 // at once, so the rules for small launches are replaced by its number of cores.
@@ -86,7 +90,7 @@ class InterposerFixture : public InterposedDriver, public kit::Setup {
       : InterposedDriver(settings, options, below),
         kit::Setup(kit::Api(*table, kit::fail_test), driver.device(), properties),
         buffer(make_buffer()) {
-    for (const char* name : {"add", "sum", "fixed", "reads_group_id", "uses_atomics"})
+    for (const char* name : {"add", "sum", "fixed", "reads_group_id", "uses_atomics", "may_wait"})
       driver.kernel(name, add_body);
     driver.kernel("cleave_probe", probe_body);
   }

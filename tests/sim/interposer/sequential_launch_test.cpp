@@ -98,11 +98,18 @@ INSTANTIATE_TEST_SUITE_P(Queues, SequentialOnALazyDriver, testing::ValuesIn(kQue
 INSTANTIATE_TEST_SUITE_P(Queues, Sequential, testing::ValuesIn(kQueueOrders), queue_order_name);
 
 TEST_F(SequentialInOrder, KernelThatMayWaitForTheHostIsNotAwaited) {
-  const cl_kernel uses_atomics = make_kernel(kUsesAtomics, "uses_atomics");
+  const cl_kernel waits = make_kernel(kMayWait, "may_wait");
   const std::size_t local = 8;  // 512 groups, more than the device can hold
-  ASSERT_EQ(cl.launch(queue, uses_atomics, {kItems, local}), CL_SUCCESS);
+  ASSERT_EQ(cl.launch(queue, waits, {kItems, local}), CL_SUCCESS);
   ASSERT_EQ(driver.launches().size(), 20U);
   EXPECT_EQ(driver.count("clGetEventInfo"), 0U);
+  expect_each_item_ran(1);
+}
+
+TEST_F(SequentialInOrder, CommunicatingKernelThatCannotWaitIsAwaited) {
+  ASSERT_EQ(launch(make_kernel(kUsesAtomics, "uses_atomics")), CL_SUCCESS);
+  ASSERT_EQ(driver.launches().size(), 20U);
+  EXPECT_GT(driver.count("clGetEventInfo"), 0U);
   expect_each_item_ran(1);
 }
 

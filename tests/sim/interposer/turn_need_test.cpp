@@ -172,12 +172,12 @@ TEST_F(TurnNeedTest, BesideWhatCannotBeCutTurnsAreNotTried) {
 }
 
 TEST_F(TurnNeedTest, OthersAreToldWhatCannotBeCut) {
-  driver.cost("uses_atomics", [](const sim::Launch&) { return base::Nanoseconds(7ms); });
-  const cl_kernel exchanges = make_kernel(kUsesAtomics, "uses_atomics");
+  driver.cost("may_wait", [](const sim::Launch&) { return base::Nanoseconds(7ms); });
+  const cl_kernel waits = make_kernel(kMayWait, "may_wait");
   EXPECT_TRUE(ends_without_turns(kernel));
   EXPECT_EQ(other.others().piece, 0);
   for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(launch(exchanges), CL_SUCCESS);
+    EXPECT_EQ(launch(waits), CL_SUCCESS);
     EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
   }
   EXPECT_GE(other.others().piece, 7'000'000);

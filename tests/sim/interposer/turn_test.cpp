@@ -39,6 +39,46 @@ TEST_F(TurnTest, SharedFewSlicesAreInFlight) {
   expect_device_is_given_back();
 }
 
+// They cannot wait for others or for the program, so they may be cut and waited for, with their work-groups in order.
+TEST_F(TurnTest, KernelsThatOnlyCommunicateAreCutInOrder) {
+  share();
+  driver.cost("uses_atomics", [](const sim::Launch& launch) {
+    return base::Nanoseconds(1'000) * static_cast<int>(launch.global[0]);
+  });
+  const cl_kernel uses_atomics = make_kernel(kUsesAtomics, "uses_atomics");
+  for (int i = 0; i < 2; ++i) {
+    driver.forget();
+    ASSERT_EQ(launch(uses_atomics), CL_SUCCESS);
+    await_feeder();
+    cl.clFinish(queue);
+    const auto slices = driver.executions();
+    ASSERT_GT(slices.size(), 4U) << "4 ms of work";
+    for (std::size_t k = 1; k < slices.size(); ++k) {
+      EXPECT_GT(slices[k].offset[0], slices[k - 1].offset[0]);
+      EXPECT_GE(slices[k].started, slices[k - 1].ended);
+    }
+  }
+  expect_each_item_ran(2);
+  EXPECT_EQ(turn_figures().launches, 2U);
+  expect_device_is_given_back();
+}
+
+// The program must not wait for it, either.
+TEST_F(TurnTest, KernelsThatMayWaitAreNotCut) {
+  share();
+  driver.cost("may_wait", [](const sim::Launch&) { return base::Nanoseconds(20ms); });
+  const cl_kernel waits = make_kernel(kMayWait, "may_wait");
+  for (int i = 0; i < 2; ++i) {
+    const auto before = driver.clock().now();
+    ASSERT_EQ(launch(waits), CL_SUCCESS);
+    EXPECT_LT(driver.clock().now() - before, 20ms);
+    cl.clFinish(queue);
+  }
+  EXPECT_EQ(driver.launches().size(), 2U);
+  expect_each_item_ran(2);
+  expect_device_is_given_back();
+}
+
 TEST_F(TurnTest, BesideOutsidersOneCommandIsInFlight) {
   ASSERT_EQ(launch(kernel), CL_SUCCESS);
   cl.clFinish(queue);

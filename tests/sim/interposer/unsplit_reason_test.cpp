@@ -87,11 +87,17 @@ TEST_F(UnsplitLaunch, OneGroup) {
   expect_unsplit(*this, UnsplitReason::one_group);
 }
 
-TEST_F(UnsplitLaunch, CommunicatingKernelWithResidentGroups) {
+TEST_F(UnsplitLaunch, WaitingKernelWithResidentGroups) {
   // 2 compute units of at most 128 groups: 256
-  ASSERT_EQ(launch(make_kernel(kUsesAtomics, "uses_atomics")), CL_SUCCESS);
+  ASSERT_EQ(launch(make_kernel(kMayWait, "may_wait")), CL_SUCCESS);
   EXPECT_EQ(statistics().split, 0U) << "4096 items in groups of 16 are 256 groups";
   expect_unsplit(*this, UnsplitReason::kernel);
+}
+
+TEST_F(UnsplitLaunch, CommunicatingKernelThatCannotWaitIsSplit) {
+  ASSERT_EQ(launch(make_kernel(kUsesAtomics, "uses_atomics")), CL_SUCCESS);
+  EXPECT_EQ(statistics().slices, 20U);
+  expect_each_item_ran(1);
 }
 
 TEST_F(UnsplitLaunch, ProgramFromAForeignBinary) {
