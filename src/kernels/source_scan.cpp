@@ -319,8 +319,9 @@ void conclude(Findings& found) {
   communicates(found.scan.adds_to_global && found.scan.loops, Cause::Finding::adds_to_global);
   communicates(found.scan.fences_global && found.scan.open_loops, Cause::Finding::fences_global);
   communicates(found.scan.shares_stores && found.scan.open_loops, Cause::Finding::shares_stores);
-  // What may do anything may wait.
-  found.scan.may_wait |= found.scan.opaque || found.scan.ambiguous;
+  // What may do anything may wait, and so may a loop of which a variable's name stands for memory that others see.
+  found.scan.may_wait |=
+      found.scan.opaque || found.scan.ambiguous || (found.scan.keeps_state && found.scan.loops);
 }
 
 Scan scan_tokens(const Tokens& tokens, const CauseNotes& notes) {

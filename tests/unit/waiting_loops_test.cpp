@@ -229,6 +229,12 @@ TEST(WaitingLoops, OnlyWhatIsReachedCounts) {
   EXPECT_TRUE(scan.of("unknown").may_wait);
 }
 
+TEST(WaitingLoops, VariablesOfTheProgramAreMemory) {
+  const std::string kernel = "kernel void k(global int* p, int n) { int i = 0; while (i < n) i += ready; }";
+  EXPECT_TRUE(scan_kernel("global int ready;\n" + kernel, "-cl-std=CL2.0").may_wait);
+  EXPECT_FALSE(scan_kernel("constant int ready = 1;\n" + kernel).may_wait);
+}
+
 TEST(WaitingLoops, WhatIsNotKnownMayWait) {
   EXPECT_TRUE(Scan::worst_case().may_wait);
   EXPECT_TRUE(
