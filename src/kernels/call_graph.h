@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "kernels/build_options.h"
 #include "kernels/functions.h"
 #include "kernels/macro_expansion.h"
 #include "kernels/preprocess.h"

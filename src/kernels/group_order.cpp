@@ -30,6 +30,28 @@ bool hides_part_of_loop(const std::vector<Token>& text, const MacroExpansion& ma
 
 bool begins_loop(const Token& token) { return token.is("for") || token.is("while") || token.is("do"); }
 
+std::size_t skip_directive(const std::vector<Token>& list, std::size_t at) {
+  while (list[at].kind != Token::Kind::end_of_directive) ++at;
+  return at;
+}
+
+// Behind the conditional that begins at `at`, if there is nothing in it but pragmas, as around `#pragma unroll`; else `at`.
+std::size_t behind_pragmas(const std::vector<Token>& list, std::size_t at) {
+  std::size_t depth = 0;
+  for (std::size_t i = at; i + 1 < list.size() && list[i].directive; ++i) {
+    const std::string_view keyword = list[i + 1].text;
+    if (keyword.starts_with("if")) {
+      ++depth;
+    } else if (keyword == "endif" && --depth == 0) {
+      return skip_directive(list, i) + 1;
+    } else if (!keyword.starts_with("el") && keyword != "endif" && keyword != "pragma") {
+      return at;
+    }
+    i = skip_directive(list, i);
+  }
+  return at;
+}
+
 // Whether a part of a body may be another one than it seems: an included text, or one of which only some compilers compile what is
 // in the way of the others.
 bool has_directives_within(const std::vector<Token>& list) {
@@ -41,10 +63,14 @@ bool has_directives_within(const std::vector<Token>& list) {
       continue;
     }
     const std::string_view keyword = list[i + 1].text;
+    if (const std::size_t behind = keyword.starts_with("if") ? behind_pragmas(list, i) : i; behind != i) {
+      i = behind - 1;
+      continue;
+    }
     const bool is_part =
         keyword.starts_with("if") || keyword.starts_with("el") || keyword.starts_with("include");
     if (list[i].is("#") && depth > 0 && is_part) return true;
-    while (list[i].kind != Token::Kind::end_of_directive) ++i;
+    i = skip_directive(list, i);
   }
   return false;
 }

@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "kernels/build_options.h"
 #include "kernels/lexer.h"
 #include "kernels/macro_table.h"
 #include "kernels/source_scan.h"

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "kernels/build_options.h"
 #include "kernels/predefined_macros.h"
 #include "kernels/source_scan.h"
 

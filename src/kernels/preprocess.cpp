@@ -5,6 +5,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "kernels/build_options.h"
 #include "kernels/condition.h"
 #include "kernels/include_operand.h"
 #include "kernels/macro_table.h"

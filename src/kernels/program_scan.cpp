@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "kernels/build_options.h"
 #include "kernels/functions.h"
 #include "kernels/group_order.h"
 #include "kernels/program_variables.h"

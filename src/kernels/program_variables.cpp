@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "kernels/build_options.h"
 #include "kernels/lexer.h"
 #include "kernels/source_scan.h"
 

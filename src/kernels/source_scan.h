@@ -28,6 +28,9 @@
 
 namespace cleave::kernels {
 
+// The fence of barriers that order accesses to local memory only.
+inline constexpr std::string_view kLocalFence = "CLK_LOCAL_MEM_FENCE";
+
 // What a text may do, and the first cause of each finding.
 struct Findings {
   Scan scan;
@@ -56,26 +59,6 @@ Scan scan_text(std::string_view text);
 // of options_as_directive(). The causes are noted at the place of the first "##".
 Scan scan_pasted_names(const std::vector<const Tokens*>& texts, const Tokens& options,
                        Causes* causes = nullptr);
-
-// The build options as the text of a directive, so that the macro definitions in them are scanned like text.
-// Drivers strip quotes and backslashes in different ways, so it holds the options with and without them.
-std::string options_as_directive(std::string_view options);
-
-// What the options themselves may do: text that they include, functions that they define.
-Scan scan_options(std::string_view options, Causes* causes = nullptr);
-
-// The operands of -I, and the names of the macros that are defined or undefined, without quotes.
-struct Options {
-  std::vector<std::string> folders;
-  std::vector<std::string> macros;  // names only
-  // Their definitions as after a #define; those of -U begin with "-".
-  std::vector<std::string> definitions;
-  std::vector<std::string>
-      numbers;          // of the macros, those that stand for one number whatever splits the options
-  bool quotes = false;  // there are quotes or backslashes, which drivers treat in different ways
-  bool cpp = false;     // C++ for OpenCL, where functions are called without being named
-};
-Options parse_options(std::string_view options);
 
 // Calls visit(name) for every name in `text`, which has no line splices, outside of comments and strings.
 template <typename Visit>

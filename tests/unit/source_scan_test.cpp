@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/build_options.h"
+
 namespace cleave::kernels {
 namespace {
 
@@ -282,6 +284,17 @@ TEST(ScanOptions, FoldersAreFound) {
   const Options parsed = parse_options("-I a -Ib -I \"c\" -DX=1");
   EXPECT_EQ(parsed.folders, (std::vector<std::string>{"a", "b", "c"}));
   EXPECT_EQ(parsed.macros, (std::vector<std::string>{"X"}));
+}
+
+TEST(ScanOptions, NumbersAreThoseThatEveryDriverReads) {
+  EXPECT_EQ(parse_options("-DX=16 -D Y=0x2u -D Z=f(1) -D W").numbers,
+            (std::vector<std::string>{"X", "Y", "W"}));
+  EXPECT_EQ(parse_options("-I \"a/b\" -D PATH=\"a/b\" -D X=16").numbers, (std::vector<std::string>{"X"}));
+  for (const char* options :
+       {"-D PATH=\"a -D X=1\"", "-D X=1 \"-D X=f\"", "-D X=\"1\"", "\"-DX=1\"", "-D X=1 -D Y=\"",
+        "-D X=1\\ 2", "-D X='1'", "-D X=1 -D Y='a b'", "-D X=1 -D \"X\"=f", "-D X=1 -U X", "-D X=1 -D X=y"}) {
+    EXPECT_TRUE(parse_options(options).numbers.empty()) << options;
+  }
 }
 
 }  // namespace

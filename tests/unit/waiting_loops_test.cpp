@@ -180,6 +180,15 @@ TEST(WaitingLoops, LoopsOfUncertainTextMayWait) {
   EXPECT_TRUE(scan_kernel(kernel + "while (i < n) {\n" + uncertain + "} }").may_wait);
   EXPECT_FALSE(scan_kernel(kernel + "while (i < n) {\n#ifndef KNOWN\ni++;\n#endif\n} }").may_wait);
   EXPECT_FALSE(scan_kernel(kernel + uncertain + "}").may_wait);
+  const auto before_a_loop = [&](const std::string& text) {
+    return scan_kernel(kernel + text + "for (; i < n; i++) {} }").may_wait;
+  };
+  EXPECT_FALSE(before_a_loop("#ifdef _unroll\n#pragma unroll\n#endif\n"));
+  EXPECT_FALSE(
+      before_a_loop("#ifdef _a\n#pragma unroll\n#elif defined _b\n#ifdef _c\n#endif\n#else\n#endif\n"));
+  EXPECT_TRUE(before_a_loop("#ifdef _a\n#pragma unroll\n#endif\n#ifdef _a\ni--;\n#endif\n"));
+  EXPECT_TRUE(before_a_loop("#ifdef _a\n#pragma unroll\n#define n *p\n#endif\n"));
+  EXPECT_TRUE(before_a_loop("#ifdef _a\n#pragma unroll\n#else\nn = *p;\n#endif\n"));
   BuildInputs with;
   with.headers = {"i--;"};
   with.header_names = {"step.h"};

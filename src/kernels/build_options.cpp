@@ -1,0 +1,145 @@
+#include "kernels/build_options.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/prelude.h"
+#include "kernels/source_scan.h"
+
+namespace cleave::kernels {
+namespace {
+
+using Text = std::string_view;
+
+constexpr std::array<Text, 9> kHarmlessOptions = {"-D", "-I", "-cl-", "-w", "-W", "-O", "-g", "-x", "-nv-"};
+
+// `word`: a word of the options, or the operand of the one before.
+bool is_harmless_option(Text word) {
+  if (word.starts_with('@')) return false;
+  if (!word.starts_with('-')) return true;
+  if (word.starts_with("-W") && word.find(',') != Text::npos) return false;  // passes options to another tool
+  return std::any_of(kHarmlessOptions.begin(), kHarmlessOptions.end(),
+                     [&](Text known) { return word.starts_with(known); });
+}
+
+std::string without_quotes(Text options) {
+  std::string bare;
+  for (const char c : options) {
+    if (c != '"' && c != '\'' && c != '\\') bare.push_back(c);
+  }
+  return bare;
+}
+
+std::vector<Text> words_of(Text text) {
+  std::vector<Text> words;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at;
+    while (end < text.size() && !is_blank(text[end]) && !ends_line(text[end])) ++end;
+    if (end != at) words.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
+Text leading_name(Text text) {
+  std::size_t size = 0;
+  while (size < text.size() && continues_name(text[size])) ++size;
+  return text.substr(0, size);
+}
+
+std::string definition_of(Text operand, bool undefines) {
+  if (undefines) return std::string("-").append(operand);
+  const std::size_t equals = operand.find('=');
+  if (equals == Text::npos) return std::string(operand).append(" 1");
+  return std::string(operand.substr(0, equals)).append(" ").append(operand.substr(equals + 1));
+}
+
+// Whether the words of the options are the same for who splits them before it strips the quotes.
+bool splits_the_same(Text options) {
+  bool quoted = false;
+  for (const char c : options) {
+    if (c == '\\' || c == '\'') return false;
+    if (c == '"') quoted = !quoted;
+    if (quoted && (is_blank(c) || ends_line(c))) return false;
+  }
+  return !quoted;
+}
+
+Options read_operands(Text options) {
+  const std::vector<Text> words = words_of(options);
+  Options read;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const Text word = words[i];
+    const Text letter = word.substr(0, 2);
+    if (letter != "-I" && letter != "-D" && letter != "-U") continue;
+    Text operand = word.substr(2);
+    if (operand.empty() && i + 1 < words.size()) operand = words[i + 1];
+    if (letter == "-I") {
+      read.folders.emplace_back(operand);
+    } else {
+      read.macros.emplace_back(leading_name(operand));
+      read.definitions.push_back(definition_of(operand, letter == "-U"));
+    }
+  }
+  return read;
+}
+
+// Whether each of the definitions makes the macro a number.
+bool is_number_in(const std::vector<std::string>& definitions, const std::string& macro) {
+  return std::all_of(definitions.begin(), definitions.end(), [&](const std::string& definition) {
+    if (leading_name(definition) != macro && definition != "-" + macro) return true;
+    const Text value = Text(definition).substr(std::min(macro.size() + 1, definition.size()));
+    return !value.empty() && is_digit(value[0]) && std::all_of(value.begin(), value.end(), continues_name);
+  });
+}
+
+}  // namespace
+
+std::string options_as_directive(std::string_view options) {
+  std::string text;
+  for (const std::string& once : {std::string(options), without_quotes(options)}) {
+    text.append("#define options ");
+    // So that paths and quotients do not begin comments.
+    for (const char c : once) text.push_back(ends_line(c) || c == '/' ? ' ' : c);
+    text.push_back('\n');
+  }
+  return text;
+}
+
+Scan scan_options(std::string_view options, Causes* causes) {
+  Scan scan;
+  const auto note = [&](Text construct) {
+    if (causes != nullptr) causes->note(scan, Cause::Way::option, construct);
+  };
+  const std::string bare = without_quotes(options);
+  for (const Text word : words_of(bare)) {
+    if (is_harmless_option(word)) continue;
+    scan.opaque = scan.breaks_prelude = true;
+    note(word);
+  }
+  for (const std::string& macro : parse_options(options).macros) {
+    // A macro with a name from the prelude would change the prelude.
+    for_each_name(prelude(), [&](Text name) { scan.breaks_prelude |= name == macro; });
+    scan.breaks_prelude |= Text(macro).find(kReservedPrefix) != Text::npos;
+    scan.fences_global |= macro == kLocalFence;  // it may be another fence
+    note(macro);
+  }
+  return scan;
+}
+
+Options parse_options(std::string_view options) {
+  const std::string bare = without_quotes(options);
+  Options parsed = read_operands(bare);
+  parsed.quotes = bare.size() != options.size();
+  parsed.cpp = bare.find("C++") != std::string::npos || bare.find("c++") != std::string::npos;
+  if (!splits_the_same(options)) return parsed;
+  const Options quoted = read_operands(options);
+  for (const std::string& macro : parsed.macros) {
+    const bool is_there = std::find(quoted.macros.begin(), quoted.macros.end(), macro) != quoted.macros.end();
+    if (is_there && is_number_in(quoted.definitions, macro) && is_number_in(parsed.definitions, macro))
+      parsed.numbers.push_back(macro);
+  }
+  return parsed;
+}
+
+}  // namespace cleave::kernels
