@@ -13,6 +13,7 @@
 #include "interpose/interposer.h"
 #include "interpose/programs/prelude_text.h"
 #include "interpose/state/owned.h"
+#include "kernels/build_options.h"
 #include "kernels/includes.h"
 #include "kernels/prelude.h"
 
@@ -295,18 +296,20 @@ cl_int run_build(const Build& build) noexcept {
   return build.forward(p.next);
 }
 
-// The record of a linked program: what holds for all inputs.
+// The record of a linked program: what holds for all inputs; of a single one, for each of its kernels.
 ProgramRecord linked_from(Interposer& p, cl_uint count, const cl_program* inputs) {
   ProgramRecord record;
   kernels::Findings findings;
   std::optional<Devices> tagged;     // devices for which every input that needs the prelude has it
   std::optional<NoPrelude> missing;  // what the first input without it says
   bool known = true;
+  std::shared_ptr<const kernels::ProgramScan> only;
   for (cl_uint i = 0; i < count; ++i) {
     const auto input = p.records.programs.find(inputs[i]);
     record.may_have_prelude |= input && input->may_have_prelude;
     known = known && input && input->scan;
     if (!known) continue;
+    only = input->scan;
     const kernels::Scan& own = input->scan->whole();
     findings.add({own, kernels::Causes(input->scan->causes())});
     if (!own.reads_ndrange && !own.reads_global_id) continue;
@@ -318,7 +321,9 @@ ProgramRecord linked_from(Interposer& p, cl_uint count, const cl_program* inputs
     });
   }
   if (!known) return record;
-  record.scan = std::make_shared<kernels::ProgramScan>(findings.scan, findings.causes.list());
+  // A function of another input may call any of this one.
+  record.scan =
+      count == 1 ? only : std::make_shared<kernels::ProgramScan>(findings.scan, findings.causes.list());
   record.tagged = tagged.value_or(Devices{});
   record.no_prelude = missing.value_or(NoPrelude::linked);
   return record;

@@ -135,6 +135,17 @@ TEST_F(LinkedProgram, IsSplittableIfAllInputsAre) {
   EXPECT_EQ(statistics().split, 1U);
 }
 
+// As hashcat builds its programs.
+TEST_F(LinkedProgram, OfOneInputTheKernelsAreTakenByThemselves) {
+  const std::string two =
+      std::string(kSplittable) + "kernel void other(global int* data, int n) { asm(\"\"); }";
+  const cl_program program = linked({compiled(two.c_str())});
+  ASSERT_EQ(launch(make_kernel(program, "add")), CL_SUCCESS);
+  EXPECT_EQ(statistics().split, 1U);
+  ASSERT_EQ(launch(make_kernel(program, "other")), CL_SUCCESS);
+  EXPECT_EQ(unsplit(UnsplitReason::kernel), 1U);
+}
+
 TEST_F(LinkedProgram, IsUnsplitIfOneInputIsUncertain) {
   const char* doubtful = "kernel void other(global int* data, int n) { asm(\"\"); }";
   ASSERT_EQ(launch(make_kernel(linked({compiled(kSplittable), compiled(doubtful)}), "add")), CL_SUCCESS);
