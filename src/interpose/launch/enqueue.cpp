@@ -99,7 +99,7 @@ bool is_needed(Interposer& p, DeviceTurn& turn, const Call& call, const KernelRe
   return turn.is_needed(call.queue,
                         {.need = is_long ? turns::Need::long_launches : turns::Need::none,
                          .expected = known.duration,
-                         .piece = duration_of_part(known, std::max(slices, decision->hoped_slices))});
+                         .piece = duration_of_part(known, std::max(slices, decision->usual_slices))});
 }
 
 // Before so many launches have been measured, the end of a slice is looked for often, so that an estimate that is too long
@@ -137,8 +137,10 @@ constexpr std::uint64_t kCertain = 4;
   const auto unsplit_reason = decision.unsplit_reason || !use.goes_whole(measured, decision.slices)
                                   ? decision.unsplit_reason
                                   : plan::UnsplitReason::below_quantum;
+  const base::Nanoseconds first_slice =
+      unsplit_reason ? base::Nanoseconds(0) : measured / static_cast<base::Nanoseconds::rep>(decision.slices);
   const launch::WaitResult room = unsplit_reason ? use.make_room(Room::for_launch, known.duration)
-                                                 : use.make_room(Room::for_slices, base::Nanoseconds(0));
+                                                 : use.make_room(Room::for_slices, first_slice);
   const bool has_room = room == launch::WaitResult::complete;
   if (!unsplit_reason && has_room) {
     const Split split{kernel,          launch.queue(), launch.range(),

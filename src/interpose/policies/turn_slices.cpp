@@ -28,8 +28,9 @@ constexpr std::size_t kFinest = 8;
 // long. In the latter case each of them has more of the device while it holds fewer: so they are cut a step finer.
 constexpr base::Nanoseconds kLongResident{4'000'000};
 constexpr std::size_t kFinestOfResident = 2 * kFinest;
-// By how much a launch may take longer in finer slices.
+// By how much a launch may take longer in finer slices. Others wait longest for one that seems to fit the device.
 constexpr double kMostLost = 0.04;
+constexpr double kMostLostOfResident = 0.08;
 
 class TurnSlices final : public MeasuredPolicy {
  public:
@@ -77,13 +78,16 @@ class TurnSlices final : public MeasuredPolicy {
                         learn::Key key) const {
     const Steps steps = steps_of(launch, usual, wanted);
     if (steps.finest < 2) return usual;
+    const double most_lost = is_resident(usual) ? kMostLostOfResident : kMostLost;
     const learn::SliceAdvice advice = costs().within_budget(
-        fineness_key(key), kMostLost, steps.finest, learn::Search::climb, [] { return std::string(); });
+        fineness_key(key), most_lost, steps.finest, learn::Search::climb, [] { return std::string(); });
     const std::size_t step = advice.state == learn::AdviceState::unmeasured ? 1 : advice.slices;
     PolicyDecision decision(step < 2 ? usual : fill_device(launch, wanted, steps.fineness(step)));
     decision.fineness = step;
-    if (advice.state != learn::AdviceState::settled)
-      decision.hoped_slices = fill_device(launch, wanted, steps.fineness(steps.finest)).slices;
+    const auto known = costs().known_within_budget(fineness_key(key), most_lost, steps.finest);
+    const std::size_t usual_step = known && !known->may_be_more ? known->most : steps.finest;
+    decision.usual_slices =
+        usual_step < 2 ? usual.slices : fill_device(launch, wanted, steps.fineness(usual_step)).slices;
     return decision;
   }
 
