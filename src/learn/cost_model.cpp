@@ -32,9 +32,10 @@ constexpr std::uint64_t kMinLaunchesBetweenResets = 12;
 constexpr std::array<std::uint64_t, 5> kUnsplitAt = {6, 8, 13, 21, 33};
 constexpr std::uint64_t kRefresh = 48;
 // Without trials only the latter, and where slices appear to be faster by more than this: then the unsplit time was
-// an outlier, unless it has been measured so often.
+// an outlier, unless it has been measured so often. Then it is measured more seldom, since somebody may wait for it.
 constexpr double kSuspectGain = 0.01;
 constexpr std::size_t kTimesToBelieve = 3;
+constexpr std::uint64_t kSeldomRefresh = 200;
 // Numbers that seemed too many are retried from this age on.
 constexpr std::uint64_t kRetriesFrom = 12;
 constexpr std::uint64_t kLongestPause = 200;
@@ -201,7 +202,8 @@ bool CostModel::is_unsplit_due(Search search) const {
   if (search == Search::climb && is_suspect(*whole)) return true;
   if (search != Search::climb && std::find(kUnsplitAt.begin(), kUnsplitAt.end(), age()) != kUnsplitAt.end())
     return true;
-  return launches_ - whole->last >= kRefresh;
+  const bool is_certain = search == Search::climb && whole->count >= kTimesToBelieve;
+  return launches_ - whole->last >= (is_certain ? kSeldomRefresh : kRefresh);
 }
 
 // Whether a number that seemed too many is to be retried, since that may have been an accident: during the trials, if
