@@ -39,6 +39,10 @@ constexpr Ns kLeastPiece = 1'000'000;
 constexpr Ns kBusyTold = turns::kBusyLasts / 3;
 constexpr Ns kAskedAfterOthers = 20'000'000;
 
+// When a process's waits begin to need turns, it takes them only after so long: until then the others are busy with what they
+// have launched without, and the driver's time slices serve it better.
+constexpr Ns kBeginning = 15'000'000;
+
 // For so long launches are made without asking again where turns are not needed.
 constexpr Ns kUnneeded = 50'000;
 
@@ -104,7 +108,7 @@ void DeviceTurn::reset_in_child() noexcept {
   stalled_at_ = 0;
   gave_up_ = false;
   needs_.forget();
-  busy_told_at_ = 0;
+  busy_told_at_ = begins_at_ = 0;
   unneeded_until_ = 0;
   has_backlog_ = false;
   backlog_stalls_ = 0;
@@ -336,19 +340,25 @@ bool DeviceTurn::is_needed(cl_command_queue queue, const KnownLaunch& launch) no
     busy_told_at_ = at;
     turns_.show_busy();
   }
+  const bool were_taken = turns_.contended();
   const LaunchNeeds::Answer needs = needs_.launched({.queue = queue,
                                                      .need = launch.need,
                                                      .expected = launch.expected.count(),
                                                      .piece = launch.piece.count(),
                                                      .is_never_measured = launch.is_never_measured,
-                                                     .in_turns = turns_.contended(),
+                                                     .in_turns = were_taken && at >= begins_at_,
                                                      .turn_waits = log_.waited().count(),
                                                      .others = others_},
                                                     at);
   if (needs.piece >= kLeastPiece) turns_.show_piece(needs.piece);
   if (needs.waits == Verdict::does_not_help) turns_.withdraw_need();
   bool needed = turns_.need(needs.launch) || outsiders_.found();
-  if (needs.waits == Verdict::needs_turns) needed |= turns_.need(turns::Need::waits);
+  if (needs.waits == Verdict::needs_turns) {
+    const bool are_taken = turns_.need(turns::Need::waits);
+    if (are_taken && !were_taken && !needed) begins_at_ = at + kBeginning;
+    needed |= are_taken;
+  }
+  needed &= at >= begins_at_;
   if (!needed) has_backlog_ = true;
   unneeded_until_.store(!needed && needs_.is_stream() ? at + kUnneeded : 0, std::memory_order_relaxed);
   return needed;

@@ -266,6 +266,7 @@ class DeviceTurn {
   turns::Turns::Others others_;
   turns::Ns others_asked_at_ = 0;
   turns::Ns busy_told_at_ = 0;
+  turns::Ns begins_at_ = 0;  // it takes no turns for its waits before
 
   base::Mutex mutex_;
   base::CondVar changed_;  // `changing_` is over
