@@ -202,6 +202,20 @@ class TurnNeedAloneOnTheHost : public TurnNeedTest {
   TurnNeedAloneOnTheHost() : TurnNeedTest(1) {}
 };
 
+// Each takes 2 ms without turns, so that some are made in the 15 ms for which the others are given time.
+TEST_F(TurnNeedAloneOnTheHost, AProgramThatBeginsToNeedTurnsTakesThemALittleLater) {
+  EXPECT_TRUE(ends_without_turns(kernel));
+  make_time_slices();
+  const std::uint64_t before = in_turns_so_far();
+  unsigned without = 0;
+  EXPECT_TRUE(kit::eventually([&] {
+    launch_and_wait(kernel);
+    return in_turns_so_far() > before || ++without > 1000;
+  }));
+  EXPECT_GE(without, turns::WorkNeed::kLinks + 5);
+  EXPECT_LE(without, turns::WorkNeed::kLinks + 15);
+}
+
 TEST_F(TurnNeedAloneOnTheHost, WaitsForEachKernelAreSeen) {
   EXPECT_TRUE(ends_without_turns(kernel));
   make_time_slices();
