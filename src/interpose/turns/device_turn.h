@@ -55,8 +55,9 @@ inline constexpr std::size_t kMeasuredByCommands = 4;
 inline constexpr base::Nanoseconds kTelling{3'000'000};
 
 // How launches are held back. A command is as many slices as take about `command`, and `in_flight` of them are on the device,
-// or as many as take `window` together; longer ones than `longest_ahead` only when the one before is about to end. Of whole launches, those that take `launches` together: the end of each is noticed some
-// hundredths or tenths of a millisecond late, and the device must have something to do until then.
+// or as many as take `window` together; one of slices longer than `longest_ahead` only when the one before is about to end. Of whole
+// launches, those that take `launches` together: the end of each is noticed some hundredths or tenths of a millisecond late, and the
+// device must have something to do until then.
 struct Pace {
   base::Nanoseconds command;
   std::size_t in_flight;
