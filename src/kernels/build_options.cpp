@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdint>
 
 #include "kernels/prelude.h"
 #include "kernels/source_scan.h"
@@ -54,13 +56,26 @@ std::string definition_of(Text operand, bool undefines) {
   return std::string(operand.substr(0, equals)).append(" ").append(operand.substr(equals + 1));
 }
 
+// Whether each of them is a decimal number from 1 to 2^24. Requires is_number_in().
+bool is_positive_in(const std::vector<std::string>& definitions, const std::string& macro) {
+  return std::all_of(definitions.begin(), definitions.end(), [&](const std::string& definition) {
+    if (leading_name(definition) != macro) return true;
+    const Text value = Text(definition).substr(macro.size() + 1);
+    std::uint32_t number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    return error == std::errc() && end == value.data() + value.size() && !value.starts_with('0') &&
+           number <= 1U << 24U;
+  });
+}
+
 // Whether the words of the options are the same for who splits them before it strips the quotes.
 bool splits_the_same(Text options) {
   bool quoted = false;
   for (const char c : options) {
-    if (c == '\\' || c == '\'') return false;
+    const bool is_other_blank = c != ' ' && (is_blank(c) || ends_line(c));  // not all drivers split there
+    if (c == '\\' || c == '\'' || is_other_blank) return false;
     if (c == '"') quoted = !quoted;
-    if (quoted && (is_blank(c) || ends_line(c))) return false;
+    if (quoted && c == ' ') return false;
   }
   return !quoted;
 }
@@ -136,8 +151,10 @@ Options parse_options(std::string_view options) {
   const Options quoted = read_operands(options);
   for (const std::string& macro : parsed.macros) {
     const bool is_there = std::find(quoted.macros.begin(), quoted.macros.end(), macro) != quoted.macros.end();
-    if (is_there && is_number_in(quoted.definitions, macro) && is_number_in(parsed.definitions, macro))
-      parsed.numbers.push_back(macro);
+    if (!is_there || !is_number_in(quoted.definitions, macro) || !is_number_in(parsed.definitions, macro))
+      continue;
+    parsed.numbers.push_back(macro);
+    if (is_positive_in(parsed.definitions, macro)) parsed.positive.push_back(macro);
   }
   return parsed;
 }

@@ -27,8 +27,9 @@ struct Options {
   std::vector<std::string> macros;  // names only
   // Their definitions as after a #define; those of -U begin with "-".
   std::vector<std::string> definitions;
-  std::vector<std::string>
-      numbers;          // of the macros, those that stand for one number whatever splits the options
+  // Of the macros, those that stand for one number whatever splits the options, and of these those that are 1 to 2^24.
+  std::vector<std::string> numbers;
+  std::vector<std::string> positive;
   bool quotes = false;  // there are quotes or backslashes, which drivers treat in different ways
   bool cpp = false;     // C++ for OpenCL, where functions are called without being named
 };

@@ -37,10 +37,10 @@ bool has_loop(const Macro& macro) {
   });
 }
 
+// Anything but a number, or nothing.
 bool has_names(const Macro& macro) {
-  return macro.takes_arguments || std::any_of(macro.text.begin(), macro.text.end(), [](const Token& token) {
-           return token.kind == Token::Kind::name || token.is(";") || token.is("{") || token.is("=");
-         });
+  const bool is_number = macro.text.size() == 1 && macro.text[0].kind == Token::Kind::number;
+  return macro.takes_arguments || !(is_number || macro.text.empty());
 }
 
 struct CallArguments {
@@ -88,9 +88,14 @@ MacroExpansion::MacroExpansion(const Tokens& definitions, const Options& options
     at = end;
   }
   for (const std::string& name : options.macros) {
-    Meaning& meaning = meanings_[name];
+    const auto is_among = [&](const std::vector<std::string>& list) {
+      return std::find(list.begin(), list.end(), name) != list.end();
+    };
+    const auto [known, added] = meanings_.try_emplace(name);
+    Meaning& meaning = known->second;
     meaning.left = meaning.code = true;
-    meaning.names |= std::find(options.numbers.begin(), options.numbers.end(), name) == options.numbers.end();
+    meaning.names |= !is_among(options.numbers);
+    meaning.positive = (added || meaning.positive) && is_among(options.positive);
   }
   leave_recursive();
 }
@@ -252,7 +257,14 @@ bool MacroExpansion::hides_loop(std::string_view name) const {
 
 bool MacroExpansion::hides_names(std::string_view name) const {
   const auto found = meanings_.find(name);
-  return found != meanings_.end() && found->second.left && found->second.names;
+  // One that takes arguments, and is still there, has not got those that it takes.
+  return found != meanings_.end() && found->second.names &&
+         (found->second.left || found->second.macro.takes_arguments);
+}
+
+bool MacroExpansion::is_positive(std::string_view name) const {
+  const auto found = meanings_.find(name);
+  return found != meanings_.end() && found->second.positive;
 }
 
 }  // namespace cleave::kernels

@@ -40,6 +40,8 @@ class MacroExpansion {
   [[nodiscard]] bool hides_loop(std::string_view name) const;
   // The same for anything that is not computed from numbers.
   [[nodiscard]] bool hides_names(std::string_view name) const;
+  // Whether it certainly stands for a number from 1 to 2^24, by the options.
+  [[nodiscard]] bool is_positive(std::string_view name) const;
 
  private:
   struct Meaning {
@@ -48,6 +50,7 @@ class MacroExpansion {
     bool code = false;
     bool loop = false;
     bool names = false;
+    bool positive = false;
   };
   using Arguments = std::vector<std::vector<Token>>;
   class Definitions;

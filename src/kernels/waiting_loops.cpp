@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
 #include <string_view>
+#include <vector>
 
 #include "kernels/counted_loops.h"
-#include "kernels/counter_moves.h"
 #include "kernels/expression.h"
 #include "kernels/name_list.h"
 
@@ -21,45 +22,22 @@ using Text = std::string_view;
 // What counts further than this may be meant to go on until something happens.
 constexpr std::uint64_t kManyRounds = 1U << 24U;
 
-// Functions of the language that read no memory. Others may begin with the same words.
-constexpr std::array<Text, 21> kOfLanguage = {"min",
-                                              "max",
-                                              "abs",
-                                              "clamp",
-                                              "mul24",
-                                              "mad24",
-                                              "clz",
-                                              "popcount",
-                                              "select",
-                                              "sizeof",
-                                              "get_global_id",
-                                              "get_global_size",
-                                              "get_global_offset",
-                                              "get_local_id",
-                                              "get_local_size",
-                                              "get_group_id",
-                                              "get_num_groups",
-                                              "get_work_dim",
-                                              "get_image_width",
-                                              "get_image_height",
-                                              "get_image_depth"};
-constexpr std::array<Text, 10> kTypes = {"char", "uchar", "short", "ushort", "int",
-                                         "uint", "long",  "ulong", "float",  "double"};
+// The types of counters: others may be so narrow that they never reach a bound. hashcat has names of its own for them.
+constexpr std::array<Text, 3> kSigned = {"int", "long", "ptrdiff_t"};
+constexpr std::array<Text, 5> kUnsigned = {"uint", "unsigned", "ulong", "size_t", "u32"};
 
-bool is_of_language(Text function) {
-  for (const Text conversion : {"convert_", "as_"}) {
-    if (function.starts_with(conversion)) return is_in(kTypes, function.substr(conversion.size()));
-  }
-  return is_in(kOfLanguage, function);
-}
+// Words that only memory needs which others change meanwhile, besides assembly's `asm volatile`.
+constexpr std::array<Text, 2> kShared = {"_Atomic", "goto"};
 
+// Recognises a few shapes of loops, token by token, and nothing else: whatever is written in another way may wait.
 class WaitingLoops {
  public:
   WaitingLoops(const std::vector<Token>& list, const MacroExpansion& macros)
-      : loops_(list, macros),
+      : macros_(macros),
+        loops_(list, macros),
         text_(loops_.text()),
-        addressed_(names_with_address(text_)),
-        has_shared_words_(has_shared_words()) {}
+        addressed_(addressed()),
+        has_shared_(has_shared()) {}
 
   bool run() {
     for (std::size_t i = 0; i < text_.size(); ++i) {
@@ -73,260 +51,223 @@ class WaitingLoops {
   }
 
  private:
+  struct For {
+    Range init;
+    Range condition;
+    Range step;
+    Range body;
+  };
+  struct Bound {
+    Text root;               // the variable that it is, or begins with; empty: a number
+    bool is_memory = false;  // behind that pointer
+  };
+
   [[nodiscard]] bool ends(std::size_t at) const {
-    auto loop = loops_.at(at);
+    const auto loop = loops_.at(at);
     if (!loop) return false;
-    loop->body = whole_body(loop->body);
-    return read_number(text_, loop->condition) == 0 || counts(*loop) ||
-           (loop->is_for && (reaches_bound(*loop) || shrinks(*loop)));
+    if (!loop->is_for) return size(loop->condition) == 1 && text_.is(loop->condition.begin, "0");
+    const auto body = body_of(loop->body);
+    if (!body) return false;
+    const For whole{{at + 2, loop->condition.begin - 1}, loop->condition, loop->step, *body};
+    return counts(whole) || shrinks(whole);
   }
 
-  // A body without braces of its own may go on behind its last ones: `do {} while (i--);`, `a = (int2){1, 2} + i--;`
-  [[nodiscard]] Range whole_body(Range body) const {
-    if (text_.is(body.begin, "{") && text_.behind(body.begin) == body.end) return body;
-    if (text_.find_depth("{", body) == body.end) return body;
-    while (body.end < text_.size() && !text_.is(body.end - 1, ";") && !text_.is(body.end, "}"))
-      body.end = text_.behind(body.end);
-    return body;
+  // A block, or one simple statement.
+  [[nodiscard]] std::optional<Range> body_of(Range body) const {
+    if (text_.is(body.begin, "{")) return Range{body.begin, text_.match(body.begin) + 1};
+    if (text_.is(body.begin, ";")) return Range{body.begin, body.begin + 1};
+    std::size_t end = body.begin;
+    for (; end < text_.size() && !text_.is(end, ";"); ++end) {
+      const bool is_simple = !text_.is(end, "{") && !text_.is(end, "if") && !text_.is(end, "else") &&
+                             !text_.is(end, "for") && !text_.is(end, "while") && !text_.is(end, "do") &&
+                             !text_.is(end, "switch");
+      if (!is_simple) return std::nullopt;
+    }
+    return Range{body.begin, std::min(end + 1, text_.size())};
   }
 
-  // Words that only memory needs which others change meanwhile, besides assembly's.
-  [[nodiscard]] bool has_shared_words() const {
+  static std::size_t size(Range range) { return range.end - range.begin; }
+
+  [[nodiscard]] bool touch(std::size_t at) const {  // two signs that are one operator
+    return text_[at].data() + text_[at].size() == text_[at + 1].data();
+  }
+  [[nodiscard]] bool is_double(std::size_t at, Text sign) const {
+    return text_.is(at, sign) && text_.is(at + 1, sign) && touch(at);
+  }
+
+  [[nodiscard]] std::optional<std::uint64_t> number(std::size_t at) const {
+    if (!text_.is_number(at)) return std::nullopt;
+    Text digits = text_[at];
+    if (digits.ends_with('u') || digits.ends_with('U')) digits.remove_suffix(1);
+    const bool is_hexadecimal = digits.starts_with("0x");
+    if (is_hexadecimal) digits.remove_prefix(2);
+    if (!is_hexadecimal && digits.size() > 1 && digits.starts_with('0')) return std::nullopt;
+    std::uint64_t value = 0;
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), value, is_hexadecimal ? 16 : 10);
+    const bool is_whole = error == std::errc() && end == digits.data() + digits.size();
+    return is_whole && value <= kManyRounds ? std::optional(value) : std::nullopt;
+  }
+
+  // `for (…; i < n; ++i)`, and the like.
+  [[nodiscard]] bool counts(const For& loop) const {
+    std::size_t at = loop.condition.begin;
+    if (size(loop.condition) < 3 || !text_.is_name(at)) return false;
+    const Text counter = text_[at];
+    const bool up = text_.is(++at, "<");
+    if (!up && !text_.is(at, ">")) return false;
+    const bool or_equal = text_.is(++at, "=");
+    if (or_equal) ++at;
+    const auto bound = bound_of({at, loop.condition.end});
+    if (!bound || !is_counter(counter, loop, !up && or_equal)) return false;
+    if (or_equal && !bound->root.empty()) return false;
+    if (!bound->root.empty() && (bound->root == counter || changes(bound->root, loop))) return false;
+    if (bound->is_memory && (has_shared_ || !points_to_constants(bound->root))) return false;
+    return text_.assigns(counter, loop.body) == 0 && steps(counter, loop.step, up);
+  }
+
+  // A number, `n`, `n - 64`, or `p->n`.
+  [[nodiscard]] std::optional<Bound> bound_of(Range range) const {
+    const std::size_t at = range.begin;
+    if (size(range) == 1 && number(at)) return Bound{};
+    if (range.end <= at || !text_.is_name(at)) return std::nullopt;
+    if (size(range) == 1) return Bound{.root = text_[at]};
+    if (size(range) == 3 && (text_.is(at + 1, "-") || text_.is(at + 1, "+")) && number(at + 2))
+      return Bound{.root = text_[at]};
+    if (size(range) == 4 && text_.is(at + 1, "-") && text_.is(at + 2, ">") && touch(at + 1) &&
+        text_.is_name(at + 3))
+      return Bound{.root = text_[at], .is_memory = true};
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool changes(Text name, const For& loop) const {
+    return addressed_.contains(name) || text_.assigns(name, loop.body) != 0 ||
+           text_.assigns(name, loop.step) != 0 || text_.assigns(name, loop.condition) != 0;
+  }
+
+  // `const T* name`, as a parameter or a variable.
+  [[nodiscard]] bool points_to_constants(Text name) const {
+    bool is_declared = false;
+    for (std::size_t i = 3; i < text_.size(); ++i) {
+      if (!text_.is_name(i) || text_[i] != name || !text_.is(i - 1, "*")) continue;
+      if (!text_.is_name(i - 2)) continue;
+      if (!text_.is(i - 3, "const")) return false;
+      is_declared = true;
+    }
+    return is_declared;
+  }
+
+  // Of a type that is wide enough, with a sign if that matters, and of which nobody has the address.
+  [[nodiscard]] bool is_counter(Text name, const For& loop, bool needs_sign) const {
+    if (addressed_.contains(name)) return false;
+    const bool own = size(loop.init) > 1 && text_.is_name(loop.init.begin + 1);  // declared by the loop
+    bool is_declared = false;
+    for (std::size_t i = own ? loop.init.begin + 1 : 1; i < (own ? loop.init.end : text_.size()); ++i) {
+      if (!text_.is_name(i) || text_[i] != name || !text_.is_name(i - 1)) continue;
+      const bool is_type = is_in(kSigned, text_[i - 1]) || (is_in(kUnsigned, text_[i - 1]) && !needs_sign);
+      if (!is_type && text_[i - 1] != "return" && text_[i - 1] != "else") return false;
+      is_declared |= is_type;
+    }
+    return is_declared;
+  }
+
+  // The step has that part, and others that count other variables.
+  [[nodiscard]] bool steps(Text counter, Range step, bool up) const {
+    bool found = false;
+    for (std::size_t at = step.begin; at < step.end;) {
+      const std::size_t end = std::min(text_.find(",", at, step.end), step.end);
+      const auto moved = move_of({at, end});
+      if (!moved) return false;
+      if (moved->name == counter && (found || moved->up != up)) return false;
+      found |= moved->name == counter;
+      at = end + 1;
+    }
+    return found;
+  }
+
+  struct Moved {
+    Text name;
+    bool up;
+  };
+  // `i++`, `--i`, `i += 16`.
+  [[nodiscard]] std::optional<Moved> move_of(Range range) const {
+    const std::size_t at = range.begin;
+    for (const Text sign : {"+", "-"}) {
+      const bool up = sign == "+";
+      if (size(range) == 3 && text_.is_name(at) && is_double(at + 1, sign)) return Moved{text_[at], up};
+      if (size(range) == 3 && text_.is_name(at + 2) && is_double(at, sign)) return Moved{text_[at + 2], up};
+      const bool is_sum = size(range) == 4 && text_.is_name(at) && text_.is(at + 1, sign) &&
+                          text_.is(at + 2, "=") && touch(at + 1);
+      if (is_sum && (number(at + 3).value_or(0) > 0 || macros_.is_positive(text_[at + 3])))
+        return Moved{text_[at], up};
+    }
+    return std::nullopt;
+  }
+
+  // `for (u32 l = 0, r = n; r; r >>= 1)` with no more than one `r--;` in it, and no loop.
+  [[nodiscard]] bool shrinks(const For& loop) const {
+    const std::size_t at = loop.step.begin;
+    const bool is_shift = size(loop.step) == 5 && text_.is_name(at) && is_double(at + 1, ">") &&
+                          text_.is(at + 3, "=") && touch(at + 2) && number(at + 4).value_or(0) == 1;
+    if (!is_shift || size(loop.condition) != 1) return false;
+    const Text counter = text_[at];
+    if (!text_.is_name(loop.condition.begin) || text_[loop.condition.begin] != counter) return false;
+    if (addressed_.contains(counter) || !is_in(kUnsigned, text_[loop.init.begin])) return false;
+    return starts_in(counter, loop.init) && is_decremented_once(counter, loop.body);
+  }
+
+  [[nodiscard]] bool starts_in(Text counter, Range init) const {
+    for (std::size_t i = init.begin + 1; i + 1 < init.end; ++i) {
+      const bool is_declared = i == init.begin + 1 || text_.is(i - 1, ",");
+      if (is_declared && text_.is_name(i) && text_[i] == counter && text_.is(i + 1, "=")) return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool is_decremented_once(Text counter, Range body) const {
+    const std::size_t assigned = text_.assigns(counter, body);
+    bool found = assigned == 0;
+    for (std::size_t i = body.begin + 1; i + 3 < body.end; ++i) {
+      if (text_.is(i, "for") || text_.is(i, "while") || text_.is(i, "do")) return false;
+      const bool begins = text_.is(i - 1, ";") || text_.is(i - 1, "{") || text_.is(i - 1, "}");
+      if (begins && text_.is_name(i) && text_[i] == counter && is_double(i + 1, "-") && text_.is(i + 3, ";"))
+        found = assigned == 1;
+    }
+    return found;
+  }
+
+  // All names of which the address may be taken: also those that stand behind a binary &.
+  [[nodiscard]] std::set<Text> addressed() const {
+    std::set<Text> names;
+    for (std::size_t i = 0; i + 1 < text_.size(); ++i) {
+      if (is_double(i, "&")) {
+        ++i;
+        continue;
+      }
+      if (!text_.is(i, "&")) continue;
+      const std::size_t end = text_.is(i + 1, "(") && text_.balanced() ? text_.behind(i + 1) : i + 2;
+      for (std::size_t at = i + 1; at < end; ++at) {
+        if (text_.is_name(at)) names.insert(text_[at]);
+      }
+    }
+    return names;
+  }
+
+  [[nodiscard]] bool has_shared() const {
     for (std::size_t i = 0; i < text_.size(); ++i) {
       if (!text_.is_name(i)) continue;
       const bool of_assembly = i > 0 && text_.is_name(i - 1) && is_in(kAssembly, text_[i - 1]);
-      if (is_in(kVolatile, text_[i]) && !of_assembly) return true;
-      const bool is_type = text_[i].starts_with("atomic_") && !text_.is(i + 1, "(");
-      if (is_type || text_[i] == "_Atomic") return true;
+      if ((is_in(kVolatile, text_[i]) && !of_assembly) || is_in(kShared, text_[i])) return true;
+      if (text_[i].starts_with("atomic_") && !text_.is(i + 1, "(")) return true;
     }
     return false;
   }
 
-  [[nodiscard]] std::size_t assigns(Text name, const Loop& loop) const {
-    return text_.assigns(name, loop.condition) + text_.assigns(name, loop.step) +
-           text_.assigns(name, loop.body);
-  }
-
-  [[nodiscard]] std::optional<std::size_t> find_assignment(Text name, Range range) const {
-    for (std::size_t i = range.begin; i < range.end; ++i) {
-      if (text_.is_name(i) && text_[i] == name && text_.assigned_at(i)) return i;
-    }
-    return std::nullopt;
-  }
-
-  // The only assignment to the counter, by an amount that does not change.
-  [[nodiscard]] std::optional<Move> only_move(Text counter, const Loop& loop) const {
-    if (assigns(counter, loop) != 1 || addressed_.contains(counter)) return std::nullopt;
-    for (const Range range : {loop.condition, loop.step, loop.body}) {
-      const auto at = find_assignment(counter, range);
-      if (!at) continue;
-      const auto move = read_move(text_, *at);
-      if (!move || move->range.end > range.end) return std::nullopt;
-      const bool is_fixed =
-          is_computed(move->amount) && stays(move->amount, loop) && !text_.mentions(counter, move->amount);
-      return is_fixed ? move : std::nullopt;
-    }
-    return std::nullopt;
-  }
-
-  // Without memory. Macros that hide more than numbers are not in the text.
-  [[nodiscard]] bool is_computed(Range range) const {
-    for (std::size_t i = range.begin; i < range.end; ++i) {
-      if (text_.is(i, "[") || text_.is_arrow(i) || text_.is_dereference(i)) return false;
-    }
-    return calls_known(range);
-  }
-
-  [[nodiscard]] bool calls_known(Range range) const {
-    for (std::size_t i = range.begin; i < range.end; ++i) {
-      if (text_.is_name(i) && text_.is(i + 1, "(") && !is_of_language(text_[i])) return false;
-    }
-    return true;
-  }
-
-  // No name in the range is assigned in the loop.
-  [[nodiscard]] bool stays(Range range, const Loop& loop) const {
-    for (std::size_t i = range.begin; i < range.end; ++i) {
-      if (text_.is_name(i) && assigns(text_[i], loop) != 0) return false;
-    }
-    return true;
-  }
-
-  [[nodiscard]] bool is_within(Range inner, Range outer) const {
-    return inner.begin >= outer.begin && inner.end <= outer.end;
-  }
-
-  // Whether nothing else belongs to that part of a for's step.
-  [[nodiscard]] bool is_part_of_step(Range part, Range step) const {
-    std::size_t at = step.begin;
-    while (at < part.begin) at = text_.behind(at);
-    return at == part.begin && is_within(part, step) &&
-           (part.begin == step.begin || text_.is(part.begin - 1, ",")) &&
-           (part.end == step.end || text_.is(part.end, ","));
-  }
-
-  // Whether it is a statement of the block, which no condition can skip.
-  [[nodiscard]] bool is_statement(Range part, Range body) const {
-    const bool begins = part.begin == body.begin || text_.is(part.begin - 1, ";") ||
-                        text_.is(part.begin - 1, "{") || text_.is(part.begin - 1, "}");
-    return is_within(part, body) && begins && text_.is(part.end, ";");
-  }
-
-  // `int i` or `int n, i` in the body, which hides the counter that the condition compares.
-  [[nodiscard]] bool declares(Text name, Range body) const {
-    bool begins = true;  // a statement
-    bool declaration = false;
-    for (std::size_t i = body.begin; i < body.end; ++i) {
-      if (begins) declaration = text_.is_name(i) && (text_.is_name(i + 1) || text_.is(i + 1, "*"));
-      begins = text_.is(i, ";") || text_.is(i, "{") || text_.is(i, "}");
-      if (!text_.is_name(i) || text_[i] != name || i == body.begin) continue;
-      if (text_.is_name(i - 1) && text_[i - 1] != "return" && text_[i - 1] != "else") return true;
-      if (declaration && (text_.is(i - 1, "*") || text_.is(i - 1, ","))) return true;
-    }
-    return false;
-  }
-
-  // Counted, without any doubt that each round counts.
-  [[nodiscard]] bool counts(const Loop& loop) const {
-    const auto count = loops_.count_of(loop);
-    if (!count || !calls_known(loop.condition)) return false;
-    const auto move = only_move(count->counter, loop);
-    if (!move) return false;
-    const bool in_condition = is_within(move->range, loop.condition);
-    if (in_condition && move->amount.end != 0) return false;
-    if (!in_condition && !is_part_of_step(move->range, loop.step)) {
-      if (!is_statement(move->range, loop.body) || declares(count->counter, loop.body)) return false;
-    }
-    return is_bound(*count, *move, loop);
-  }
-
-  // Whether the part of the condition compares the counter with what it moves to.
-  [[nodiscard]] bool is_bound(const Count& count, const Move& move, const Loop& loop) const {
-    const Range part = without_parentheses(text_, count.part);
-    // A half of nothing is no less.
-    if (move.divides() && is_above_zero(part, count.counter)) return true;
-    auto comparison = read_comparison(text_, part);
-    if (!comparison) return move.way == Move::Way::down && is_counter(part, count.counter, move);
-    if (text_.mentions(count.counter, comparison->right)) comparison = comparison->turned();
-    const auto [side, sign, or_equal, bound] = *comparison;
-    if (text_.mentions(count.counter, bound) || goes_far(bound)) return false;
-    if (!is_counter(side, count.counter, move) && !is_sum(side, count.counter)) return false;
-    if (!stays(bound, loop) || (move.divides() && or_equal)) return false;
-    return sign == Comparison::Sign::unequal ? move.is_by_one : leads_to(move, sign);
-  }
-
-  static bool leads_to(const Move& move, Comparison::Sign sign) {
-    return sign == (move.way == Move::Way::up ? Comparison::Sign::less : Comparison::Sign::greater);
-  }
-
-  // `i`, or `i--` where that is how it moves.
-  [[nodiscard]] bool is_counter(Range range, Text counter, const Move& move) const {
-    if (range.begin == move.range.begin && range.end == move.range.end) return true;
-    return range.begin + 1 == range.end && text_.is_name(range.begin) && text_[range.begin] == counter;
-  }
-
-  // The counter plus or minus something that is computed from variables.
-  [[nodiscard]] bool is_sum(Range range, Text counter) const {
-    std::size_t found = 0;
-    for (std::size_t i = range.begin; i < range.end; i = text_.behind(i)) {
-      if (text_.is_name(i) && text_[i] == counter) {
-        ++found;
-        const bool added = i == range.begin || text_.is(i - 1, "+");
-        const bool ends = i + 1 == range.end || text_.is(i + 1, "+") || text_.is(i + 1, "-");
-        if (!added || !ends) return false;
-        continue;
-      }
-      const bool is_known = text_.is_name(i) || text_.is_number(i) || text_.is(i, "+") || text_.is(i, "-") ||
-                            text_.is(i, "*") || text_.is(i, "(");
-      if (!is_known || (text_.match(i) > i && text_.mentions(counter, {i, text_.behind(i)}))) return false;
-    }
-    return found == 1;
-  }
-
-  [[nodiscard]] bool goes_far(Range bound) const {
-    for (std::size_t i = bound.begin; i < bound.end; ++i) {
-      if (text_.is(i, "~") || (text_.is_name(i) && text_[i].ends_with("_MAX"))) return true;
-      if (text_.is_number(i) && read_number(text_, {i, i + 1}).value_or(0) > kManyRounds) return true;
-    }
-    return false;
-  }
-
-  // `for (...; i < p->n; i += 4)`. What the work-item itself does to the bound it would also do uncut.
-  [[nodiscard]] bool reaches_bound(const Loop& loop) const {
-    if (has_shared_words_) return false;
-    auto comparison = read_comparison(text_, without_parentheses(text_, loop.condition));
-    if (!comparison || comparison->sign == Comparison::Sign::unequal) return false;
-    if (comparison->left.begin + 1 != comparison->left.end || !is_assigned(comparison->left.begin, loop.step))
-      comparison = comparison->turned();
-    const auto [side, sign, or_equal, bound] = *comparison;
-    if (side.begin + 1 != side.end || !text_.is_name(side.begin)) return false;
-    const auto move = only_move(text_[side.begin], loop);
-    return move && !move->scales && is_part_of_step(move->range, loop.step) && leads_to(*move, sign) &&
-           is_value_in_memory(bound) && stays(bound, loop) && !text_.mentions(text_[side.begin], bound) &&
-           !goes_far(bound);
-  }
-
-  [[nodiscard]] bool is_assigned(std::size_t name, Range range) const {
-    return text_.is_name(name) && text_.assigns(text_[name], range) != 0;
-  }
-
-  // Reads variables and memory, and computes from these.
-  [[nodiscard]] bool is_value_in_memory(Range range) const {
-    constexpr Text kSigns = "+-*/()[].,>";
-    for (std::size_t i = range.begin; i < range.end; ++i) {
-      if (text_.is_name(i) || text_.is_number(i)) continue;
-      if (text_[i].size() != 1 || kSigns.find(text_[i][0]) == Text::npos) return false;
-      if (text_.is(i, ">") && !text_.is_arrow(i - 1)) return false;
-    }
-    return range.begin < range.end && text_.find(",", range.begin, range.end) == range.end &&
-           calls_known(range);
-  }
-
-  // `for (...; r; r >>= 1)` with no more than one r-- in it.
-  [[nodiscard]] bool shrinks(const Loop& loop) const {
-    const auto name = loop.step.begin;
-    if (!text_.is_name(name) || !text_.assigned_at(name)) return false;
-    const Text counter = text_[name];
-    const auto step = read_move(text_, name);
-    if (!step || !step->divides() || step->range.begin != loop.step.begin || step->range.end != loop.step.end)
-      return false;
-    if (!is_above_zero(loop.condition, counter) || addressed_.contains(counter)) return false;
-    const auto other = find_assignment(counter, loop.body);
-    if (!other) return true;
-    if (text_.assigns(counter, loop.body) != 1 || is_in_inner_loop(*other, loop.body)) return false;
-    const auto move = read_move(text_, *other);
-    return move && move->way == Move::Way::down && move->is_by_one && text_.is(move->range.end, ";") &&
-           move->range.end < loop.body.end;
-  }
-
-  // Exactly `r`, `r > 0`, `0 != r` or `r >= 1`.
-  [[nodiscard]] bool is_above_zero(Range condition, Text counter) const {
-    condition = without_parentheses(text_, condition);
-    const auto is_counter = [&](Range range) {
-      return range.begin + 1 == range.end && text_.is_name(range.begin) && text_[range.begin] == counter;
-    };
-    if (is_counter(condition)) return true;
-    auto comparison = read_comparison(text_, condition);
-    if (!comparison) return false;
-    if (is_counter(comparison->right)) comparison = comparison->turned();
-    const auto number = read_number(text_, comparison->right);
-    if (!number || !is_counter(comparison->left) || comparison->sign == Comparison::Sign::less) return false;
-    return *number == (comparison->or_equal ? 1 : 0);
-  }
-
-  [[nodiscard]] bool is_in_inner_loop(std::size_t at, Range body) const {
-    for (std::size_t i = body.begin; i < at; ++i) {
-      if (!loops_.begins(i)) continue;
-      const auto inner = loops_.at(i);
-      if (!inner || at < std::max(whole_body(inner->body).end, inner->condition.end)) return true;
-    }
-    return false;
-  }
-
+  const MacroExpansion& macros_;
   const CountedLoops loops_;
   const Expressions& text_;
   const std::set<Text> addressed_;
-  const bool has_shared_words_;
+  const bool has_shared_;
 };
 
 }  // namespace

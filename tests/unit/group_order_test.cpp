@@ -47,9 +47,9 @@ TEST_P(Idiom, HasTheVerdictOfItsFirstLine) {
   ASSERT_TRUE(text.starts_with("// ")) << GetParam();
   const std::string expected = text.substr(3, text.find_first_of(":\n") - 3);
   EXPECT_EQ(verdict(scan_of(text)), expected) << text;
-  // These two only count, and wait for nobody.
+  // This one only counts, and waits for nobody.
   const std::string name = GetParam().stem().string();
-  const bool counts = name == "compaction" || name == "last_group_reduces";
+  const bool counts = name == "compaction";
   if (expected == "waits") {
     EXPECT_EQ(scan_of(text).may_wait, !counts) << text;
   }
