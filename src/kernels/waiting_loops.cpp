@@ -26,9 +26,6 @@ constexpr std::uint64_t kManyRounds = 1U << 24U;
 constexpr std::array<Text, 3> kSigned = {"int", "long", "ptrdiff_t"};
 constexpr std::array<Text, 5> kUnsigned = {"uint", "unsigned", "ulong", "size_t", "u32"};
 
-// Words that only memory needs which others change meanwhile, besides assembly's `asm volatile`.
-constexpr std::array<Text, 2> kShared = {"_Atomic", "goto"};
-
 // Recognises a few shapes of loops, token by token, and nothing else: whatever is written in another way may wait.
 class WaitingLoops {
  public:
@@ -253,11 +250,12 @@ class WaitingLoops {
     return names;
   }
 
+  // Whether there are words that only memory needs which others change meanwhile, besides assembly's `asm volatile`.
   [[nodiscard]] bool has_shared() const {
     for (std::size_t i = 0; i < text_.size(); ++i) {
       if (!text_.is_name(i)) continue;
       const bool of_assembly = i > 0 && text_.is_name(i - 1) && is_in(kAssembly, text_[i - 1]);
-      if ((is_in(kVolatile, text_[i]) && !of_assembly) || is_in(kShared, text_[i])) return true;
+      if ((is_in(kVolatile, text_[i]) && !of_assembly) || text_[i] == "_Atomic") return true;
       if (text_[i].starts_with("atomic_") && !text_.is(i + 1, "(")) return true;
     }
     return false;

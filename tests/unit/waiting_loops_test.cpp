@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "for (int j = 0; j < *p; j++) {}", "for (int j = 0; j < s[0].n; j++) {}",
                     "for (; r > 0; r /= 2) {}", "for (int j = 0; (j < n); j++) {}"));
 
-// By whom the rules were attacked, each ends only when memory changes, or after so many rounds that this is no difference.
+// Each ends only when memory changes, or after so many rounds that this is no difference.
 INSTANTIATE_TEST_SUITE_P(
     LookAlikes, LoopThatWaits,
     testing::Values(
@@ -176,7 +176,6 @@ INSTANTIATE_TEST_SUITE_P(
         "for (uint j = 0; j < 99999999; j++) if (p[0]) break;", "for (int j = 0; j < 010; j++) {}",
         "for (int j = 0; j <= n; j++) {}", "for (int j = 0; j < n; j++) { asm(\"\" : \"=r\"(n)); }"));
 
-// As `program` has them, what is between the braces is not split into functions.
 TEST(WaitingLoops, MacrosThatSeemToBeSomethingElseMayWait) {
   const std::string head = "kernel void k(volatile global uint* p, uint n) { ";
   EXPECT_TRUE(scan_kernel("#define SPIN(a) while (!*(a)) { }\n" + head +
