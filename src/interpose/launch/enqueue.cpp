@@ -75,9 +75,9 @@ base::Nanoseconds duration_of_part(const learn::SliceAdvice& launch, std::size_t
   return launch.duration / static_cast<base::Nanoseconds::rep>(slices);
 }
 
-// Whether this launch has to be made in a turn, by what is known of it.
+// Whether this launch has to be made in a turn, by what is known of it. `is_short`: RepeatedLaunches::Known.
 bool is_needed(Interposer& p, DeviceTurn& turn, const Call& call, const KernelRecord& kernel,
-               const QueueRecord& queue) {
+               const QueueRecord& queue, bool& is_short) {
   // What is never measured counts as long, so that no need follows from it.
   const DeviceTurn::KnownLaunch never_measured{.expected = kLongLaunch, .is_never_measured = true};
   if (kernel.facts.may_wait) return turn.is_needed(call.queue, never_measured);
@@ -90,7 +90,8 @@ bool is_needed(Interposer& p, DeviceTurn& turn, const Call& call, const KernelRe
   const learn::SliceAdvice known = p.turns.duration(keys, plan::items(trial.range().global));
   if (known.measured == 0)
     return turn.is_needed(call.queue, {.need = turns::Need::unknown, .expected = known.duration});
-  if (known.duration < kFineSlice) return turn.is_needed(call.queue, {.expected = known.duration});
+  is_short = known.duration < kFineSlice;
+  if (is_short) return turn.is_needed(call.queue, {.expected = known.duration});
   if (!decision) decision = p.turn_slices->decide(trial);
   const bool is_cut = !decision->unsplit_reason;
   const std::size_t slices = is_cut ? decision->slices : 1;
@@ -106,10 +107,12 @@ bool is_needed(Interposer& p, DeviceTurn& turn, const Call& call, const KernelRe
 // does not confirm itself.
 constexpr std::uint64_t kCertain = 4;
 
-// Empty if the launch takes no turn. Not inlined, nor are others below, so that most launches do without their code: a launch's own
-// time goes mostly into fetching what is not in the processor's caches any more after the driver's work for the one before.
+// Empty if the launch takes no turn; `is_short`, which is false, may then be set. Not inlined, nor are others below, so that most
+// launches do without their code: a launch's own time goes mostly into fetching what is not in the processor's caches any more after
+// the driver's work for the one before.
 [[gnu::noinline]] std::optional<cl_int> enqueue_in_turn(Interposer& p, const Call& call,
-                                                        const KernelRecord& kernel, PlannedLaunch& launch) {
+                                                        const KernelRecord& kernel, PlannedLaunch& launch,
+                                                        bool& is_short) {
   const auto queue = p.records.queues.find(call.queue);
   if (!queue) return std::nullopt;
   const auto exempt = [&] {
@@ -120,7 +123,7 @@ constexpr std::uint64_t kCertain = 4;
   if (exempt()) return std::nullopt;
   DeviceTurn* const turn = p.turns.of(queue->device);
   if (turn == nullptr) return std::nullopt;
-  if (turn->only_if_needed() && !is_needed(p, *turn, call, kernel, *queue)) {
+  if (turn->only_if_needed() && !is_needed(p, *turn, call, kernel, *queue, is_short)) {
     p.turns.count_exempt(queue->device, TurnExemption::unneeded);
     return std::nullopt;
   }
@@ -155,14 +158,14 @@ constexpr std::uint64_t kCertain = 4;
 }
 
 cl_int enqueue_planned(Interposer& p, const Call& call, const KernelRecord& kernel, PlannedLaunch& launch,
-                       std::uint64_t changes) {
+                       std::uint64_t changes, bool is_short) {
   const PolicyDecision decision = p.policy->decide(launch);
   if (!decision.unsplit_reason) [[unlikely]]
     return launch_split(p, call, {kernel, launch.queue(), launch.range(), decision.slices, decision.key});
   const cl_int error = launch_unsplit(p, call, *kernel.counters, *decision.unsplit_reason);
   if (error != CL_SUCCESS) return error;
   if (decision.key == 0)
-    p.repeated.add(call, launch.vms(), changes, {kernel.counters, *decision.unsplit_reason});
+    p.repeated.add(call, launch.vms(), changes, {kernel.counters, *decision.unsplit_reason, is_short});
   if (decision.key != 0) measure_launch(p.costs, call, launch.queue(), {decision.key, 1});
   note_accepted_shape(p, call, launch);
   return error;
@@ -173,24 +176,23 @@ cl_int enqueue_planned(Interposer& p, const Call& call, const KernelRecord& kern
   const KernelRecord& kernel = known ? *known : p.unknown_kernel;
   if (is_mistaken_for_tag(p, call, kernel)) return refuse();
   PlannedLaunch launch(p, call, kernel);
+  bool is_short = false;
   if (p.turns.contended()) [[unlikely]] {
-    if (const auto error = enqueue_in_turn(p, call, kernel, launch)) return *error;
+    if (const auto error = enqueue_in_turn(p, call, kernel, launch, is_short)) return *error;
   }
-  return enqueue_planned(p, call, kernel, launch, changes);
+  return enqueue_planned(p, call, kernel, launch, changes, is_short);
 }
 
 inline cl_int enqueue(Interposer& p, const Call& call) {
   p.turns.follow_limits();
   const std::uint64_t changes = p.records.changes.load(std::memory_order_acquire);
   const bool is_shared = p.turns.contended();
-  if (!is_shared || p.turns.is_unneeded_for_now()) [[likely]] {
-    if (const auto known = p.repeated.find(call, p.neighbours.vms(), changes)) {
-      if (is_shared) [[unlikely]]
-        p.turns.count_exempt(TurnExemption::unneeded);
-      return launch_unsplit(p, call, *known->counters, known->why);
-    }
-  }
-  return enqueue_new(p, call, changes);
+  const auto known = p.repeated.find(call, p.neighbours.vms(), changes);
+  if (!known || (is_shared && !(known->is_short && p.turns.is_unneeded_for_now()))) [[unlikely]]
+    return enqueue_new(p, call, changes);
+  if (is_shared) [[unlikely]]
+    p.turns.count_exempt(TurnExemption::unneeded);
+  return launch_unsplit(p, call, *known->counters, known->why);
 }
 
 inline cl_int enqueue_any(Interposer& p, const Call& call) {

@@ -43,8 +43,8 @@ constexpr Ns kAskedAfterOthers = 20'000'000;
 // have launched without, and the driver's time slices serve it better.
 constexpr Ns kBeginning = 15'000'000;
 
-// For so long launches are made without asking again where turns are not needed.
-constexpr Ns kUnneeded = 50'000;
+// For so long short launches are made without asking again where turns are not needed.
+constexpr Ns kUnneeded = 500'000;
 
 // The keeper's.
 constexpr Ns kKeepersPatience = 1'000'000'000;

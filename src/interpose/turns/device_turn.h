@@ -117,7 +117,8 @@ class DeviceTurn {
   };
   // Whether it has to be made in a turn, on `queue`; to be asked for each.
   [[nodiscard]] bool is_needed(cl_command_queue queue, const KnownLaunch& launch) noexcept;
-  // Whether is_needed() need not be asked, since it has just said no of one of many launches that no wait has come between.
+  // Whether is_needed() need not be asked for a launch that is short, since it has just said no of one of many launches that no
+  // wait has come between.
   [[nodiscard]] bool is_unneeded_for_now() const noexcept {
     const turns::Ns until = unneeded_until_.load(std::memory_order_relaxed);
     return until != 0 && !turns_.contended() && !outsiders_.found() && now() < until;
