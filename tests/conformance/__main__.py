@@ -38,7 +38,11 @@ def parse_options(arguments=None):
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=["drop-in"], help="%(choices)s; default: drop-in")
     parser.add_argument("--limit", type=float, default=120, help="seconds for one sub-test (120)")
     parser.add_argument("--jobs", type=int, default=1, help="how many sub-tests run at a time (1)")
+    parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], dest="settings",
+                        help="a further setting of Cleave for the conformance tests, such as CLEAVE_TURNS=on; may be repeated")
     options = parser.parse_args(arguments)
+    if wrong := [setting for setting in options.settings if not setting.startswith("CLEAVE_") or "=" not in setting]:
+        parser.error(f"--set: {wrong[0]} is not CLEAVE_...=VALUE")
     if options.cts is not None and not options.cts.is_dir():
         parser.error(f"--cts: {options.cts} is no folder")
     return options
@@ -79,8 +83,8 @@ def platform_index(options, environment):
     sys.exit(2)
 
 
-def under_cleave(way, native, libraries):
-    environment = native | cts.SETTINGS
+def under_cleave(way, native, libraries, settings=()):
+    environment = native | cts.SETTINGS | dict(setting.split("=", 1) for setting in settings)
     if way == "drop-in":
         return environment | {"LD_PRELOAD": str(libraries / "cleave/libOpenCL.so.1")}
     if way == "layer":
@@ -101,7 +105,8 @@ def doctor(options, environment):
 
 
 def fuzz(options, environment):
-    """Seed after seed until the time is over, or one has failed; a round takes some seconds."""
+    """Seed after seed until the time is over, or one has failed. A round takes some seconds, or a minute or two where a driver compiles
+    slowly."""
     build = options.cleave.parent.parent
     program = build / "tests/fuzz/cleave_fuzz"
     if not program.exists():
@@ -129,7 +134,7 @@ def conformance(options, environment):
     if not suites:
         sys.exit(2)
     native = environment | {"CL_PLATFORM_INDEX": str(platform_index(options, environment)), "CL_DEVICE_TYPE": "all"}
-    ways = {way: under_cleave(way, native, options.cleave.parent.parent / "lib") for way in options.ways}
+    ways = {way: under_cleave(way, native, options.cleave.parent.parent / "lib", options.settings) for way in options.ways}
     if "vendor" in ways:  # it has the platform alone, or in the same order
         ways["vendor"]["CL_PLATFORM_INDEX"] = str(platform_index(options, ways["vendor"]))
     print(cts.HEAD)
