@@ -5,6 +5,7 @@ import contextlib
 import json
 import re
 import shutil
+import statistics
 import subprocess
 import threading
 from collections import defaultdict
@@ -15,7 +16,7 @@ from support.remote import RemoteTest, Server
 
 ELSEWHERE = ("unshare", "--time", "--monotonic", "1000")
 PERIOD = 0.02  # seconds between the local program's rounds: their number is bounded, and so is its trace
-RUNS = 10  # at most
+LEAST_RUNS, RUNS = 3, 10
 
 
 def begin_of(event):
@@ -144,8 +145,8 @@ class TimeLine(RemoteTest):
         self.assertIn("cannot be aligned", done.stderr)
 
     def test_tracing_adds_no_round_trips(self):
-        """The messages of a traced program that request an answer are those of one that is not. Some depend on the moment, on
-        a busy machine more: of several runs the one with the fewest counts."""
+        """The messages of a traced program that request an answer are no more than those of one that is not. Some depend on the moment,
+        on a busy machine more: of the traced runs the one with the fewest counts, of the others the one in the middle."""
         traces = self.own_folder() / "traces"
         traces.mkdir()
         servers = {trace: self.start_server(f"counted{bool(trace)}", *(("--trace", str(traces)) if trace else ()))
@@ -156,7 +157,8 @@ class TimeLine(RemoteTest):
                 self.run_remotely("native", server.addresses["tcp"], *OPTIONS.program, CLEAVE_TRACE=trace)
                 server.wait_for_log(" commands)", number)
                 counts[trace] = [int(count) for count in re.findall(r"(\d+) commands\)", server.text())]
-            if len({min(each) for each in counts.values()}) == 1:
+            plain, traced = counts.values()
+            if number >= LEAST_RUNS and min(traced) <= statistics.median_low(plain):
                 return
         self.fail(f"commands without Pings: {counts}")
 
