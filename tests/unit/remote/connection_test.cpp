@@ -1,13 +1,10 @@
-// Which thread reads a connection, which thread incoming data wakes, and what happens while the server reads nothing: a client's
-// connection to a server under the test's control.
+// Which thread reads a connection, which thread incoming data wakes, and what the two sides tell each other of traces and shared
+// memory.
 #include "remote/client/link/connection.h"
 
 #include <atomic>
 #include <filesystem>
 #include <future>
-#include <numeric>
-#include <optional>
-#include <poll.h>
 #include <pthread.h>
 #include <string>
 #include <thread>
@@ -17,40 +14,21 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "base/no_destructor.h"
-#include "daemon/listening_socket.h"
 #include "remote/client/link/call_trace.h"
 #include "remote/client/link/wire_types.h"
 #include "remote/protocol/features.h"
 #include "remote/protocol/limits.h"
-#include "remote/transport/endpoint.h"
-#include "remote/transport/frames.h"
 #include "tests/kit/eventually.h"
 #include "tests/kit/temporary_folder.h"
+#include "tests/unit/remote/scripted_server.h"
 
 namespace cleave::remote::client {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::seconds;
-
-// A server that hangs counts as lost after this time; a wait without success ends earlier.
-constexpr seconds kTimeout{30};
-constexpr seconds kLong{20};
-
-struct Setup {
-  bool is_query = true;
-  std::string session =
-      {};  // of the server's trace; empty: it has none, or is of a version that knows of none
-  milliseconds timeout{kTimeout};  // of the client
-  std::uint32_t heartbeat = 1000;  // of the server, ms
-  std::uint64_t features = 0;      // of the server
-};
 
 // The trace of this process's connections.
 struct Trace {
@@ -68,147 +46,6 @@ struct Trace {
     static Trace trace;
     return trace;
   }
-};
-
-// It reads and sends only what the test asks for.
-class ScriptedServer {
- public:
-  explicit ScriptedServer(const Setup& setup = {}) {
-    const auto endpoint = read_endpoint("unix:" + folder_.file("socket"));
-    daemon::ListeningSocket listener = daemon::listen_on(endpoint->address, {});
-    const int listening = listener.socket.get();
-    base::RemoteSettings settings;
-    settings.timeout = setup.timeout;
-    auto opened = std::async(std::launch::async, [&] {
-      std::string problem;
-      return Connection::open(as_text(*endpoint), settings, setup.is_query,
-                              std::chrono::steady_clock::now() + kLong, problem);
-    });
-    EXPECT_TRUE(wait_for(listening, POLLIN, std::chrono::steady_clock::now() + kLong));
-    stream_ = make_socket_stream(::accept(listening, nullptr, nullptr));
-    listener = {};
-    input_ = std::make_unique<FrameReader>(*stream_, kTimeout);
-    FrameHeader header;
-    EXPECT_EQ(input_->next(header, std::chrono::steady_clock::now() + kLong), ReadStatus::data);
-    flatbuffers::FlatBufferBuilder builder;
-    const auto name = builder.CreateString("server");
-    const auto trace_session = builder.CreateString(setup.session);
-    wire::WelcomeBuilder welcome(builder);
-    welcome.add_name(name);
-    if (!setup.session.empty()) welcome.add_trace_session(trace_session);
-    welcome.add_version(kVersion);
-    welcome.add_window_commands(1U << 20U);
-    welcome.add_window_bytes(std::uint64_t{1} << 30U);
-    welcome.add_heartbeat(setup.heartbeat);
-    welcome.add_features(setup.features);
-    builder.Finish(welcome.Finish());
-    EXPECT_TRUE(send(FrameKind::welcome, builder));
-    connection_ = opened.get();
-  }
-  ScriptedServer(const ScriptedServer&) = delete;
-  ScriptedServer& operator=(const ScriptedServer&) = delete;
-  ~ScriptedServer() { stream_->shutdown(); }
-
-  [[nodiscard]] Connection& client() const { return *connection_; }
-
-  // That this memory object is gone, and so many bytes that mean nothing.
-  bool say_gone(Id memory, std::size_t bytes = 0) {
-    flatbuffers::FlatBufferBuilder builder;
-    const auto gone = wire::CreateMemoryReleased(builder, memory);
-    const std::vector<flatbuffers::Offset<wire::Item>> items{
-        wire::CreateItem(builder, bytes, wire::Event::MemoryReleased, gone.Union())};
-    builder.Finish(wire::CreateEvents(builder, builder.CreateVector(items), 0, 0));
-    return send(FrameKind::events, builder, bytes);
-  }
-
-  // Returns when the client has sent something and sends no more, or cannot.
-  void await_silence() const {
-    for (int before = -1, now = 0; now == 0 || now != before;
-         std::this_thread::sleep_for(milliseconds(100))) {
-      before = now;
-      ::ioctl(stream_->descriptor(), FIONREAD, &now);
-    }
-  }
-
-  // The number of the client's next Ping, which is the first of its message. Empty: none comes.
-  std::optional<std::uint64_t> next_ping() {
-    FrameHeader header;
-    if (input_->next(header, std::chrono::steady_clock::now() + kLong) != ReadStatus::data)
-      return std::nullopt;
-    const wire::Command* const first =
-        flatbuffers::GetRoot<wire::Commands>(input_->message().data())->commands()->Get(0);
-    if (first->body_type() != wire::Body::Ping) return std::nullopt;
-    return first->body_as_Ping()->number();
-  }
-
-  // Calls see() with each of the client's commands, in one frame or several, until it returns false.
-  template <typename See>
-  void see_commands(See see) {
-    FrameHeader header;
-    for (bool wants_more = true; wants_more;) {
-      ASSERT_EQ(input_->next(header, std::chrono::steady_clock::now() + kLong), ReadStatus::data);
-      EXPECT_EQ(header.payload, 0U);
-      for (const wire::Command* const one :
-           *flatbuffers::GetRoot<wire::Commands>(input_->message().data())->commands())
-        wants_more = see(*one);
-    }
-  }
-
-  bool answer(std::uint64_t number, std::uint64_t time) {
-    flatbuffers::FlatBufferBuilder builder;
-    const auto pong = wire::CreatePong(builder, number, time);
-    const std::vector<flatbuffers::Offset<wire::Item>> items{
-        wire::CreateItem(builder, 0, wire::Event::Pong, pong.Union())};
-    builder.Finish(wire::CreateEvents(builder, builder.CreateVector(items), 0, 0));
-    return send(FrameKind::events, builder);
-  }
-
-  // Everything, until the client's `last` command has come.
-  bool read_until(wire::Body last) {
-    FrameHeader header;
-    while (input_->next(header, std::chrono::steady_clock::now() + kLong) == ReadStatus::data) {
-      const auto* const commands = flatbuffers::GetRoot<wire::Commands>(input_->message().data())->commands();
-      const bool is_last = commands->Get(commands->size() - 1)->body_type() == last;
-      if (!input_->skip_payload(header.payload)) return false;
-      if (is_last) return true;
-    }
-    return false;
-  }
-
-  // The offsets of all WriteBuffer commands until a FlushQueue comes. Each one's data is to be bytes of its offset's value.
-  std::vector<std::uint64_t> written_offsets() {
-    std::vector<std::uint64_t> offsets;
-    FrameHeader header;
-    while (input_->next(header, std::chrono::steady_clock::now() + kLong) == ReadStatus::data) {
-      for (const auto* const command :
-           *flatbuffers::GetRoot<wire::Commands>(input_->message().data())->commands()) {
-        if (command->body_type() == wire::Body::FlushQueue) return offsets;
-        if (command->body_type() != wire::Body::WriteBuffer) continue;
-        offsets.push_back(command->body_as_WriteBuffer()->offset());
-        std::vector<std::byte> data(command->payload());
-        if (!input_->read_payload(data)) return {};
-        const auto expected = static_cast<std::byte>(offsets.back());
-        if (std::any_of(data.begin(), data.end(), [&](std::byte each) { return each != expected; }))
-          ADD_FAILURE() << "other data for offset " << offsets.back();
-      }
-    }
-    return {};
-  }
-  void end() { stream_->shutdown(); }
-
- private:
-  bool send(FrameKind kind, const flatbuffers::FlatBufferBuilder& builder, std::size_t bytes = 0) {
-    const std::vector<std::byte> nothing(bytes);
-    const std::vector<std::span<const std::byte>> payloads{nothing};
-    return write_frame(*stream_, kind,
-                       std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize())), payloads,
-                       kTimeout);
-  }
-
-  const kit::TemporaryFolder folder_;
-  std::unique_ptr<Stream> stream_;
-  std::unique_ptr<FrameReader> input_;
-  std::shared_ptr<Connection> connection_;
 };
 
 // One thread reads. What another one waits for comes after that has looked for it, and before it sleeps.
@@ -377,104 +214,6 @@ TEST(Connection, IsReadWhileItsThreadSends) {
   EXPECT_TRUE(server.client().alive());
 }
 
-// A write that is as large as data that is copied can be, and more than a socket holds of them.
-constexpr std::size_t kWrite = 4096;
-constexpr std::uint64_t kWrites = 300;
-
-cl_int write_to_offset(Connection& connection, std::uint64_t offset, std::vector<std::byte> data) {
-  std::fill(data.begin(), data.end(), static_cast<std::byte>(offset));
-  const cl_int error =
-      connection.post_data({.queue = 1}, Box::contiguous(data.data(), data.size()),
-                           [&](auto& b) { return wire::CreateWriteBuffer(b, 2, offset, data.size()); });
-  std::fill(data.begin(), data.end(), std::byte{0xff});
-  return error;
-}
-
-cl_int post_flush(Connection& connection) {
-  return connection.post({.queue = 1}, [](auto& b) { return wire::CreateFlushQueue(b); });
-}
-
-cl_int fill_socket(Connection& connection) {
-  cl_int error = CL_SUCCESS;
-  for (std::uint64_t i = 0; i < kWrites && error == CL_SUCCESS; ++i)
-    error = write_to_offset(connection, i, std::vector<std::byte>(kWrite));
-  connection.flush();
-  return error;
-}
-
-std::vector<std::uint64_t> numbers_up_to(std::uint64_t count) {
-  std::vector<std::uint64_t> all(count);
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
-
-// As ScriptedServer, which has read nothing of what the client has sent.
-class FullConnectionTest : public testing::Test {
- protected:
-  FullConnectionTest() { EXPECT_EQ(fill_socket(server_.client()), CL_SUCCESS); }
-
-  ScriptedServer server_;
-};
-
-TEST_F(FullConnectionTest, CommandsDoNotWait) {
-  EXPECT_EQ(post_flush(server_.client()), CL_SUCCESS);
-  server_.client().flush();
-  EXPECT_EQ(server_.written_offsets(), numbers_up_to(kWrites));
-}
-
-TEST_F(FullConnectionTest, LargeDataIsSentBehindThemFromTheProgramsMemory) {
-  auto program = std::async(std::launch::async, [&] {
-    const cl_int error =
-        write_to_offset(server_.client(), kWrites, std::vector<std::byte>(std::size_t{1} << 20U));
-    return error == CL_SUCCESS ? post_flush(server_.client()) : error;
-  });
-  EXPECT_EQ(server_.written_offsets(), numbers_up_to(kWrites + 1));
-  EXPECT_EQ(program.get(), CL_SUCCESS);
-}
-
-TEST_F(FullConnectionTest, EndOfTheConnectionFailsAllCalls) {
-  auto program = std::async(std::launch::async, [&] {
-    PendingRequest pending;
-    return server_.client().call({}, pending, [](auto& b) { return wire::CreatePing(b, 0); });
-  });
-  server_.end();
-  EXPECT_EQ(program.get(), kConnectionLost);
-  server_.client().wait([] { return false; });
-  EXPECT_EQ(post_flush(server_.client()), kConnectionLost);
-}
-
-TEST_F(FullConnectionTest, ForkedChildSendsNothingOfIt) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    server_.client().close_in_child();
-    ::_exit(server_.client().alive() ? 1 : 0);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
-  EXPECT_EQ(post_flush(server_.client()), CL_SUCCESS);
-  EXPECT_EQ(server_.written_offsets(), numbers_up_to(kWrites));
-}
-
-TEST(Connection, CancelledThreadLeavesNoPartOfAMessage) {
-  ScriptedServer server;
-  const auto run = [](void* client) -> void* {
-    pthread_cancel(pthread_self());
-    write_to_offset(*static_cast<Connection*>(client), 0, std::vector<std::byte>(std::size_t{1} << 16U));
-    pthread_testcancel();
-    return nullptr;
-  };
-  pthread_t thread{};
-  ASSERT_EQ(pthread_create(&thread, nullptr, run, &server.client()), 0);
-  void* result = nullptr;
-  ASSERT_EQ(pthread_join(thread, &result), 0);
-  EXPECT_EQ(result, PTHREAD_CANCELED);
-  EXPECT_EQ(write_to_offset(server.client(), 1, std::vector<std::byte>(kWrite)), CL_SUCCESS);
-  EXPECT_EQ(post_flush(server.client()), CL_SUCCESS);
-  server.client().flush();
-  EXPECT_EQ(server.written_offsets(), numbers_up_to(2));
-}
-
 // It may be the one that reads, also for others.
 TEST(Connection, CancelledThreadWaitsToTheEnd) {
   ScriptedServer server;
@@ -504,17 +243,6 @@ TEST(Connection, CancelledThreadWaitsToTheEnd) {
   std::thread next([&] { server.client().wait([&done] { return std::exchange(done, true); }); });
   ASSERT_TRUE(server.say_gone(2));
   next.join();
-}
-
-// At the end of the process, after which nothing else sends.
-TEST_F(FullConnectionTest, AtTheEndOfTheProcessEverythingIsSent) {
-  EXPECT_EQ(post_flush(server_.client()), CL_SUCCESS);
-  auto program = std::async(std::launch::async, [&] {
-    server_.client().flush_all();
-    server_.client().close();
-  });
-  EXPECT_EQ(server_.written_offsets(), numbers_up_to(kWrites));
-  program.get();
 }
 
 }  // namespace
