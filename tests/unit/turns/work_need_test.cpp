@@ -64,6 +64,12 @@ struct Chain {
     in_turns = true;
     cost = cost_in_turns;
   }
+  // Turns have helped, and since then the program has rested for longer than its need lasts.
+  void be_helped_and_rest() {
+    begin_turns(300'000);
+    run(1 + WorkNeed::kTrial);
+    rest_for(2 * duration_of(Need::waits));
+  }
   // Makes so many waits in turns, unless they are given up before. After how many they are, if so.
   std::optional<unsigned> given_up_within(unsigned links) {
     for (unsigned i = 1; i <= links; ++i) {
@@ -234,9 +240,7 @@ TEST(WorkNeed, AFewLongWaitsInTurnsDoNotEndThem) {
 // A program's requests come after rests in which the need lapses.
 TEST(WorkNeed, WhereTurnsHaveHelpedTheNeedShowsAgainAtOnce) {
   Chain chain;
-  chain.begin_turns(300'000);
-  chain.run(1 + WorkNeed::kTrial);
-  chain.rest_for(2 * duration_of(Need::waits));
+  chain.be_helped_and_rest();
   chain.cost = 2'000'000;
   EXPECT_EQ(chain.run(WorkNeed::kLinksAgain), Verdict::needs_turns);
   // At first the others execute what they have launched meanwhile.
@@ -249,9 +253,7 @@ TEST(WorkNeed, WhereWaitsAreShorterAfterARestTheNeedDoesNotShowAgain) {
   for (const Ns percent : {60, 90}) {
     Chain chain;
     const Ns before = chain.kernel + chain.cost;
-    chain.begin_turns(300'000);
-    chain.run(1 + WorkNeed::kTrial);
-    chain.rest_for(2 * duration_of(Need::waits));
+    chain.be_helped_and_rest();
     chain.cost = before * percent / 100 - chain.kernel;
     EXPECT_EQ(chain.run(kMany), percent < WorkNeed::kHelpful ? Verdict::unchanged : Verdict::needs_turns);
   }
@@ -259,9 +261,7 @@ TEST(WorkNeed, WhereWaitsAreShorterAfterARestTheNeedDoesNotShowAgain) {
 
 TEST(WorkNeed, WhereWaitsCostLittleAfterARestTheNeedDoesNotShowAgain) {
   Chain chain;
-  chain.begin_turns(300'000);
-  chain.run(1 + WorkNeed::kTrial);
-  chain.rest_for(2 * duration_of(Need::waits));
+  chain.be_helped_and_rest();
   chain.cost = 100'000;
   for (unsigned i = 0; i < kMany; ++i) ASSERT_EQ(chain.run_one(), Verdict::unchanged) << i;
   chain.cost = 2'000'000;
