@@ -4,6 +4,7 @@ import os
 
 from command_test import CommandTest
 from support.options import VENDOR, main
+from support.programs import driver_icd
 
 POCL = "/etc/OpenCL/vendors/pocl.icd"
 PROGRAM = "int main() {}"
@@ -42,7 +43,7 @@ class Vendor(CommandTest):
 
     def test_driver_registered_beside_it_is_a_note(self):
         self.register()
-        (self.vendors / "oclgrind.icd").write_text("/usr/lib/oclgrind/liboclgrind-rt-icd.so\n")
+        (self.vendors / "oclgrind.icd").write_text(f"{driver_icd('oclgrind')}\n")
         status, report = self.examine()
         self.assertEqual(status, 0, report)
         self.assertRegex(report, r"note +not in front of the platform Oclgrind\n +-> cleave icd install\n")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from support.options import FOLDER, OPTIONS, main
 from support.processes import require_installed
-from support.programs import ProgramTest
+from support.programs import ProgramTest, driver_icd
 
 HERE = Path(__file__).parent
 LOADER = "libOpenCL.so.1"
@@ -229,7 +229,7 @@ class NativeLoader(ProgramTest):
         self.check(self.linked("runpath", *link("$ORIGIN/empty:$ORIGIN/a")), LD_PRELOAD=driver, answer=driver)
 
     def test_driver_that_is_preloaded_by_its_command(self):
-        library = require_installed("/usr/lib/oclgrind/liboclgrind-rt.so", "oclgrind")
+        library = Path(driver_icd("oclgrind")).with_name("liboclgrind-rt.so")
         self.check(self.linked("linked"), LD_PRELOAD=library, answer="1 platforms, Oclgrind")
 
     def test_driver_behind_the_programs_loader(self):

@@ -41,7 +41,11 @@ LOAD_METHODS = {
 
 
 def driver_icd(name=None):
-    return require_installed(*DRIVERS[name or OPTIONS.driver])
+    """What OCL_ICD_VENDORS takes. Skips the test if it is Oclgrind and the distribution has none, as Debian 13."""
+    library, package = DRIVERS[name or OPTIONS.driver]
+    if package == "oclgrind" and not Path(library).exists():
+        raise unittest.SkipTest("Oclgrind is not installed")
+    return require_installed(library, package)
 
 
 def clinfo(*arguments):
