@@ -27,8 +27,15 @@ void reset_build_info(ProgramState& state) {
   state.kernels.clear();
 }
 
+// Some drivers distinguish no options from empty ones.
+template <typename Builder>
+flatbuffers::Offset<flatbuffers::String> wire_options(Builder& b, const char* options) {
+  return options == nullptr ? 0 : b.CreateString(options);
+}
+
 // The input of a build besides its program and devices.
 struct BuildInput {
+  const char* given;  // the program's options, which may be null
   std::string options;
   IncludedFiles sources;
 
@@ -47,7 +54,7 @@ BuildInput build_input_for(const ProgramState& program, const char* options,
                            std::vector<std::string_view> headers = {},
                            const std::vector<std::string_view>& names = {}) {
   headers.emplace_back(program.source);
-  BuildInput text{options == nullptr ? "" : options, {}};
+  BuildInput text{options, options == nullptr ? "" : options, {}};
   text.sources = find_included_files(headers, names, text.options);
   const std::uint64_t features = program.connection->welcome().features();
   if (!text.sources.empty() && (features & bit(Feature::includes)) == 0) {
@@ -119,7 +126,7 @@ cl_int CL_API_CALL clBuildProgram(cl_program handle, cl_uint count, const cl_dev
       {}, pending,
       [&](auto& b) {
         const auto list_offset = b.CreateVector(device_ids);
-        const auto options_offset = b.CreateString(text.options);
+        const auto options_offset = wire_options(b, text.given);
         return wire::CreateBuildProgram(b, state.id, list_offset, options_offset, text.included(b));
       },
       text.data());
@@ -158,7 +165,7 @@ cl_int CL_API_CALL clCompileProgram(cl_program handle, cl_uint count, const cl_d
       {}, pending,
       [&](auto& b) {
         const auto names_offset = b.CreateVectorOfStrings(names);
-        const auto options_offset = b.CreateString(text.options);
+        const auto options_offset = wire_options(b, text.given);
         const auto list_offset = b.CreateVector(device_ids);
         const auto headers_offset = b.CreateVector(ids);
         return wire::CreateCompileProgram(b, state.id, list_offset, options_offset, headers_offset,
@@ -194,7 +201,7 @@ cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_
   made->devices = count != 0 ? devices : of.devices;
   PendingRequest pending;
   const cl_int error = of.connection->call({}, pending, [&](auto& b) {
-    const auto text = b.CreateString(options == nullptr ? "" : options);
+    const auto text = wire_options(b, options);
     const auto list_offset = b.CreateVector(device_ids);
     return wire::CreateLinkProgram(b, made->id, of.id, list_offset, text, b.CreateVector(ids));
   });
@@ -203,7 +210,7 @@ cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_
   const auto* const infos = pending.answer() == nullptr ? nullptr : pending.answer()->infos();
   if (error != CL_SUCCESS && (infos == nullptr || infos->size() == 0)) return nullptr;
   Object& object = made.publish();
-  end_build(object, pending, {}, notify, user_data);
+  end_build(object, pending, {options, {}, {}}, notify, user_data);
   return objects::handle_of<cl_program>(&object);
 }
 

@@ -24,6 +24,7 @@ void visit(Archive& archive, Request& request) {
     });
   });
   archive.list(request.names, [&](auto& name) { archive.text(name); });
+  archive.number(request.has_options);
 }
 
 class Writer {

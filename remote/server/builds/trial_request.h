@@ -40,6 +40,7 @@ struct TrialRequest {
   std::string options;
   std::vector<TrialProgram> programs;  // what is built, then the headers of a compilation; or what is linked
   std::vector<std::string> names;      // of the headers
+  std::uint8_t has_options = 1;        // 0: null, which some drivers distinguish from an empty text
 };
 
 // How a trial has ended, if its process has not ended with it.

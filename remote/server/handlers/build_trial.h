@@ -16,7 +16,7 @@ struct WantedBuild {
   TrialRequest::Work work = TrialRequest::Work::build;
   std::vector<cl_device_id> devices;  // empty: all of the program's; not for linking
   std::string folder;
-  std::string options;
+  const char* options;                       // may be null
   const std::vector<HeldProgram>& programs;  // as TrialRequest::programs
   std::vector<std::string> names;
 };

@@ -81,6 +81,7 @@ std::optional<IncludedFiles> included_files(SessionContext& session, const wire:
 // What a build is given, and what that counts for: the files until the build has ended, the rest until the next one.
 struct BuildInput {
   std::string options;
+  bool has_options = false;        // else null, which some drivers distinguish from an empty text
   std::vector<std::string> names;  // of headers
   IncludedFiles files;
   std::shared_ptr<MemoryHold> files_memory;
@@ -91,7 +92,7 @@ struct BuildInput {
 std::optional<BuildInput> build_input(SessionContext& session, const wire::Command& command,
                                       std::uint64_t program, const flatbuffers::String* options,
                                       std::vector<std::string> names, const wire::Included* included) {
-  BuildInput input{text_of(options), std::move(names), {}, nullptr, nullptr};
+  BuildInput input{text_of(options), options != nullptr, std::move(names), {}, nullptr, nullptr};
   std::size_t kept = input.options.size();
   for (const std::string& name : input.names) kept += name.size();
   input.options_memory = session.memory.hold(kept);
@@ -140,14 +141,16 @@ cl_int build_within_limits(SessionContext& session, TrialRequest::Work work,
   const SourceFolder folder(input.files);
   problem = folder.problem();
   const std::string all = folder.path().empty() ? input.options : folder.options(input.files);
+  const char* const options = input.has_options || !all.empty() ? all.c_str() : nullptr;
   if (devices.empty()) devices = devices_of_program(session.cl, program.get());
   program.state().hold_options(input.options_memory);
-  if (const auto refusal = refusal_of(session, {work, devices, folder.path(), all, programs, input.names})) {
+  if (const auto refusal =
+          refusal_of(session, {work, devices, folder.path(), options, programs, input.names})) {
     if (!refusal->log.empty()) program.state().refuse(devices, {all, refusal->log});
     return refusal->error;
   }
   program.state().accept(devices);
-  return call(all.c_str());
+  return call(options);
 }
 
 // The error for a program that is not there.
@@ -236,20 +239,20 @@ struct Link {
   std::shared_ptr<_cl_context> context;
   std::vector<cl_device_id> devices;
   std::string options;
+  bool has_options = false;
   std::vector<HeldProgram> inputs;
 };
 
 // Null: there is none.
 cl_program make_linked(SessionContext& session, const Link& link, cl_int& error) {
+  const char* const options = link.has_options ? link.options.c_str() : nullptr;
   const auto devices =
       link.devices.empty() ? devices_of_context(session.cl, link.context.get()) : link.devices;
-  const auto refusal =
-      refusal_of(session, {TrialRequest::Work::link, devices, {}, link.options, link.inputs, {}});
+  const auto refusal = refusal_of(session, {TrialRequest::Work::link, devices, {}, options, link.inputs, {}});
   if (!refusal) {
     const std::vector<cl_program> programs = handles_of(link.inputs);
     return session.cl.clLinkProgram(link.context.get(), count_of(link.devices), list_of(link.devices),
-                                    link.options.c_str(), count_of(programs), list_of(programs), nullptr,
-                                    nullptr, &error);
+                                    options, count_of(programs), list_of(programs), nullptr, nullptr, &error);
   }
   error = refusal->error;
   if (refusal->log.empty()) return nullptr;
@@ -280,7 +283,8 @@ void handle(SessionContext& session, const wire::Command& command, const wire::L
   if (context == nullptr) return session.reply(command, message.id(), CL_INVALID_CONTEXT);
   const auto devices = session.devices_of(message.devices());
   if (!devices) return session.reply(command, message.id(), CL_INVALID_DEVICE);
-  Link link{message.id(), nullptr, nullptr, *devices, text_of(message.options()), {}};
+  Link link{
+      message.id(), nullptr, nullptr, *devices, text_of(message.options()), message.options() != nullptr, {}};
   const cl_int missing = add_programs(session, message.programs(), link.inputs);
   if (missing != CL_SUCCESS) return session.reply(command, message.id(), missing);
   std::uint64_t size = link.options.size();

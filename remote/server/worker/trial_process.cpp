@@ -191,7 +191,7 @@ cl_program TrialProcess::make(const TrialProgram& program) {
 
 cl_int TrialProcess::build(const TrialRequest& request, const Programs& programs) {
   const auto count = static_cast<cl_uint>(devices_.size());
-  const char* const options = request.options.c_str();
+  const char* const options = request.has_options != 0 ? request.options.c_str() : nullptr;
   cl_int error = CL_SUCCESS;
   switch (request.work) {
     case TrialRequest::Work::build:

@@ -2,7 +2,7 @@
 // end, pipes; and the status of a command when a later one has ended. Prints what each call returns. With an argument only
 // those of that kind, since some of them crash some drivers.
 //
-//   driver_specific_calls [lists|types|infos|ends|queues|much|many|pipes|order]
+//   driver_specific_calls [lists|types|infos|options|ends|queues|much|many|pipes|order]
 #define CL_USE_DEPRECATED_OPENCL_2_2_APIS  // clSetProgramReleaseCallback
 #include <array>
 #include <chrono>
@@ -196,6 +196,26 @@ void try_exec_infos(cl_kernel kernel) {
   say("an info that there is not", clSetKernelExecInfo(kernel, 1, sizeof none, &none));
 }
 
+// Some drivers keep the arguments' names only of a program that was built without options, not with empty ones.
+void try_options(const Rig& rig) {
+  for (const char* const options : {static_cast<const char*>(nullptr), ""}) {
+    const char* text = kSource;
+    const kit::Program program = cl.own(clCreateProgramWithSource(rig.context, 1, &text, nullptr, nullptr));
+    say("build", clBuildProgram(program, 0, nullptr, options, nullptr, nullptr));
+    const kit::Kernel kernel = cl.kernel(program, "count");
+    size_t size = 0;
+    say("name", clGetKernelArgInfo(kernel, 0, CL_KERNEL_ARG_NAME, 0, nullptr, &size));
+    say("is long", static_cast<long long>(size));
+    const kit::Program compiled = cl.own(clCreateProgramWithSource(rig.context, 1, &text, nullptr, nullptr));
+    say("compile", clCompileProgram(compiled, 0, nullptr, options, 0, nullptr, nullptr, nullptr, nullptr));
+    cl_int error = CL_SUCCESS;
+    cl_program input = compiled;
+    const kit::Program linked =
+        cl.own(clLinkProgram(rig.context, 0, nullptr, options, 1, &input, nullptr, nullptr, &error));
+    say("link", error);
+  }
+}
+
 // When a command has ended, so have the commands that it waited for, on whatever queue.
 void try_order(const Rig& rig) {
   constexpr int kRounds = 300;
@@ -249,6 +269,7 @@ int main(int count, char** arguments) {
   if (is_wanted("lists")) try_lists(rig);
   if (is_wanted("types")) try_device_types(rig);
   if (is_wanted("infos")) try_exec_infos(rig.kernel);
+  if (is_wanted("options")) try_options(rig);
   if (is_wanted("ends")) try_program_end(rig);
   if (is_wanted("queues")) try_device_queues(rig);
   if (is_wanted("much")) try_much_at_once(rig);
