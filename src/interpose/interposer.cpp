@@ -80,25 +80,26 @@ Interposer::Interposer(const Table& below, Face above, base::Configuration loade
       unknown_kernel(record_of_unknown(counters)),
       findings(forks_, keeps_findings(configuration.settings)),
       records(forks_),
-      memory(forks_, next, limits, configuration.settings.registry),
+      devices(forks_, next, configuration.settings, records),
+      memory(forks_, next, devices, limits, configuration.settings.registry),
       gates(!configuration.settings.disable),
       launch_timers(forks_),
       trace(make_tracer()),
-      drivers(forks_, next, clock, configuration.settings.cache),
+      drivers(forks_, next, clock, devices, configuration.settings.cache),
       binaries(forks_, configuration.settings.cache),
-      helpers(forks_, next),
+      helpers(forks_, next, records.contexts),
       costs(forks_, next, clock, launch_timers, records),
       policy(make_policy({configuration.settings, costs.table()})),
       turns(forks_, next, clock, configuration.settings, limits, trace.get()),
       turn_slices(make_turn_slices({configuration.settings, turns.durations()})),
       feeder(forks_, gates),
-      waits{next,  clock,          configuration.settings.wait, neighbours, launch_timers, records,
-            owner, wait_statistics} {}
+      waits{next,    devices, clock,          configuration.settings.wait, neighbours, launch_timers,
+            records, owner,   wait_statistics} {}
 
 std::unique_ptr<Tracer> Interposer::make_tracer() {
   if (settings().trace.empty()) return nullptr;
-  return std::make_unique<Tracer>(TraceSources{forks_, next, clock, configuration, face.name, neighbours,
-                                               *unknown_kernel.counters, records, owner});
+  return std::make_unique<Tracer>(TraceSources{forks_, next, devices, clock, configuration, face.name,
+                                               neighbours, *unknown_kernel.counters, records, owner});
 }
 
 bool Interposer::begin() noexcept {

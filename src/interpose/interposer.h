@@ -10,6 +10,7 @@
 #include "base/configuration.h"
 #include "base/fork_locks.h"
 #include "base/opencl.h"
+#include "interpose/drivers/devices.h"
 #include "interpose/drivers/probe_cache.h"
 #include "interpose/explain/kernel_findings.h"
 #include "interpose/launch/cost_feedback.h"
@@ -62,6 +63,7 @@ class Interposer {
   const KernelRecord unknown_kernel;  // what is known of kernels without a record, and counts their launches
   KernelFindings findings;
   ObjectRecords records;
+  Devices devices;
   MemoryLimits memory;
   Gates gates;
   WaitStatistics wait_statistics;

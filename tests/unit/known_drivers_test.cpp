@@ -202,7 +202,10 @@ TEST_F(KnownDrivers, AreUnknownWithSettingsThatChangeThem) {
 TEST_F(KnownDrivers, AreNotProbed) {
   ASSERT_TRUE(knows(pocl()));
   base::ForkLocks forks;
-  ProbeCache cache(forks, table_, base::Clock::system(), "");
+  ObjectRecords records(forks);
+  const base::Settings settings;
+  Devices devices(forks, table_, settings, records);
+  ProbeCache cache(forks, table_, base::Clock::system(), devices, "");
   EXPECT_EQ(cache.known(kDevice), std::nullopt);
   const auto facts = cache.facts(kDevice);
   EXPECT_EQ(facts, known_facts(table_, kDevice));

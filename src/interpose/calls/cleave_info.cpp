@@ -98,14 +98,14 @@ cl_int answer(Interposer& p, cl_device_id device, cl_uint name, size_t size, voi
     }
     case CL_CLEAVE_DEVICE_CORES: {
       if (!is_device(p.next, device)) return CL_INVALID_DEVICE;
-      const cl_ulong cores = query_device(p.next, p.settings(), device).cores;
+      const cl_ulong cores = p.devices.of(device)->plan.cores;
       return give(&cores, sizeof cores, size, value, size_ret);
     }
     case CL_CLEAVE_DEVICE_TURNS:
       if (!is_device(p.next, device)) return CL_INVALID_DEVICE;
-      return give(
-          turns::SharedFile::name_for(turn_identity(p.next, device)) + "\t" + turn_kind(p.next, device), size,
-          value, size_ret);
+      return give(turns::SharedFile::name_for(turn_identity(*p.devices.of(device))) + "\t" +
+                      turn_kind(*p.devices.of(device)),
+                  size, value, size_ret);
     default:
       return CL_INVALID_VALUE;
   }

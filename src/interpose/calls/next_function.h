@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "interpose/drivers/device_queries.h"
+#include "interpose/interposer.h"
 #include "opencl/extension_functions.h"
 #include "opencl/function_traits.h"
 #include "opencl/missing_functions.h"
@@ -16,15 +17,23 @@ inline constexpr cl_int invalid(cl_command_queue) { return CL_INVALID_COMMAND_QU
 inline constexpr cl_int invalid(cl_context) { return CL_INVALID_CONTEXT; }
 inline constexpr cl_int invalid(cl_kernel) { return CL_INVALID_KERNEL; }
 
+inline void* find_next(Interposer& p, cl_kernel kernel, const char* name) noexcept {
+  return find_extension_function(p.next, p.devices, p.records.contexts, kernel, name);
+}
+template <typename Object>
+void* find_next(Interposer& p, Object object, const char* name) noexcept {
+  return find_extension_function(p.next, p.devices, object, name);
+}
+
 // For a function whose first parameter is `object`: of an extension, a queue, a context or a kernel. Where there is none for this
 // object, the result answers that it is invalid.
 template <auto Entry, typename Object>
-opencl::FunctionAt<Entry> next_function(const Table& next, [[maybe_unused]] Object object) noexcept {
+opencl::FunctionAt<Entry> next_function(Interposer& p, [[maybe_unused]] Object object) noexcept {
   using Function = opencl::FunctionAt<Entry>;
   if constexpr (std::is_same_v<typename opencl::EntryTraits<Entry>::Table, Table>) {
-    return next.*Entry;
+    return p.next.*Entry;
   } else {
-    void* const found = find_extension_function(next, object, opencl::kNameOf<Entry>.data());
+    void* const found = find_next(p, object, opencl::kNameOf<Entry>.data());
     return found != nullptr ? reinterpret_cast<Function>(found)
                             : opencl::MissingFunction<Function, invalid(Object{})>::call;
   }

@@ -11,6 +11,8 @@ namespace cleave::interpose {
 using opencl::FunctionAt;
 
 // The records beside objects of a kind.
+inline auto& records_of(ObjectRecords& records, cl_context) { return records.contexts; }
+inline auto& records_of(ObjectRecords& records, cl_device_id) { return records.sub_devices; }
 inline auto& records_of(ObjectRecords& records, cl_program) { return records.programs; }
 inline auto& records_of(ObjectRecords& records, cl_kernel) { return records.kernels; }
 inline auto& records_of(ObjectRecords& records, cl_command_queue) { return records.queues; }
@@ -29,7 +31,8 @@ struct Retain<Entry, cl_int(CL_API_CALL*)(Handle)> {
   }
 };
 
-// The override of `Entry`, the clRelease... function. The record is removed before the driver may reuse the address.
+// The override of `Entry`, the clRelease... function. The record is removed before the driver may reuse the address. The last
+// reference is left to a call of our own that is under way (state/held_handles.h).
 template <auto Entry, typename Function = FunctionAt<Entry>>
 struct Release;
 
@@ -40,7 +43,9 @@ struct Release<Entry, cl_int(CL_API_CALL*)(Handle)> {
     if constexpr (std::is_same_v<Handle, cl_kernel>) {
       if (p.feeder.feeds(handle)) p.feeder.wait();
     }
-    records_of(p.records, handle).release(handle);
+    auto& records = records_of(p.records, handle);
+    if (records.release(handle) && records.is_pinned(handle) && records.defer_release(handle))
+      return CL_SUCCESS;
     return (p.next.*Entry)(handle);
   }
 };

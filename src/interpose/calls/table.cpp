@@ -59,7 +59,7 @@ struct Gated<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
     if (const cl_int error = p.feeder.settle(queue); error != CL_SUCCESS) [[unlikely]]
       return opencl::failed<Result>(error, parameters...);
     const GateGuard guard(p.gates.of(queue));
-    return next_function<Entry>(p.next, queue)(queue, parameters...);
+    return next_function<Entry>(p, queue)(queue, parameters...);
   }
 };
 
@@ -75,7 +75,7 @@ struct Withdrawing<Entry, Result(CL_API_CALL*)(Object, Parameters...)> {
     if (p.feeder.feeds() && is_used(p, object)) [[unlikely]]
       p.feeder.wait();
     note(p, object, parameters...);
-    return next_function<Entry>(p.next, object)(object, parameters...);
+    return next_function<Entry>(p, object)(object, parameters...);
   }
 
  private:
@@ -98,7 +98,7 @@ struct CallingBack<Entry, Result(CL_API_CALL*)(Object, Parameters...)> {
   static Result CL_API_CALL call(Object object, Parameters... parameters) {
     Interposer& p = interposer();
     p.feeder.stop();
-    return next_function<Entry>(p.next, object)(object, parameters...);
+    return next_function<Entry>(p, object)(object, parameters...);
   }
 };
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/hash.h"
+#include "interpose/drivers/devices.h"
 #include "interpose/drivers/quirks.h"
 #include "plan/device.h"
 
@@ -52,13 +53,12 @@ class Fingerprint {
   std::uint64_t hash_ = base::kHashSeed;
 };
 
-plan::DeviceProperties query_properties(const Table& next, cl_device_id device) {
+plan::DeviceProperties query_properties(const Table& next, cl_device_id device, const DeviceFacts& facts) {
   plan::DeviceProperties properties;
-  const auto type = ask<cl_device_type>(next, device, CL_DEVICE_TYPE, 0);
-  properties.gpu = (type & CL_DEVICE_TYPE_GPU) != 0;
-  properties.cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
-  properties.vendor = ask<cl_uint>(next, device, CL_DEVICE_VENDOR_ID, 0);
-  properties.compute_units = ask<cl_uint>(next, device, CL_DEVICE_MAX_COMPUTE_UNITS, 1);
+  properties.gpu = (facts.type & CL_DEVICE_TYPE_GPU) != 0;
+  properties.cpu = (facts.type & CL_DEVICE_TYPE_CPU) != 0;
+  properties.vendor = facts.vendor;
+  properties.compute_units = facts.compute_units.value_or(1);
   if (properties.gpu && properties.vendor == plan::kNvidia) {
     properties.nv_major = ask<cl_uint>(next, device, kNvidiaMajor, 0);
     properties.nv_minor = ask<cl_uint>(next, device, kNvidiaMinor, 0);
@@ -70,40 +70,89 @@ plan::DeviceProperties query_properties(const Table& next, cl_device_id device) 
   return properties;
 }
 
-void apply_settings(const base::Settings& settings, const Table& next, cl_device_id device,
-                    plan::Device& facts) {
-  if (settings.devices.empty()) return;
-  std::array<char, 1024> name{};
-  if (next.clGetDeviceInfo(device, CL_DEVICE_NAME, name.size() - 1, name.data(), nullptr) != CL_SUCCESS)
-    return;
+void apply_settings(const base::Settings& settings, const std::string& name, plan::Device& facts) {
   for (const base::NamedSettings& named : settings.devices) {
-    if (!base::matches(named.pattern, name.data())) continue;
+    if (!base::matches(named.pattern, name)) continue;
     if (named.alpha.is_set()) facts.alpha = &named.alpha;
     if (named.cores != 0) facts.cores = named.cores;
   }
 }
 
-SuggestLocalSize find_suggest_local_size(const Table& next, cl_device_id device) {
-  const auto platform = ask<cl_platform_id>(next, device, CL_DEVICE_PLATFORM, nullptr);
-  if (platform == nullptr) return nullptr;
+plan::Device plan_of(const Table& next, const base::Settings& settings, cl_device_id device,
+                     const DeviceFacts& facts) {
+  const plan::DeviceProperties properties = query_properties(next, device, facts);
+  plan::Device plan;
+  plan.cores = plan::cores(properties);
+  plan.resident_groups = plan::resident_groups(properties);
+  plan.resident_items = plan::resident_items(properties);
+  plan.queues = plan::usable_queues(properties);
+  plan.gains_from_pipelining = properties.gpu && !properties.cpu;
+  apply_settings(settings, facts.name, plan);
+  return plan;
+}
+
+std::string text_of(const Table& next, cl_device_id device, cl_device_info what) {
+  std::array<char, 1024> text{};
+  return next.clGetDeviceInfo(device, what, text.size() - 1, text.data(), nullptr) == CL_SUCCESS
+             ? text.data()
+             : std::string();
+}
+
+cl_device_id root_of(const Table& next, cl_device_id device) {
+  for (int depth = 0; depth < 16; ++depth) {
+    const auto parent = ask<cl_device_id>(next, device, CL_DEVICE_PARENT_DEVICE, nullptr);
+    if (parent == nullptr) break;
+    device = parent;
+  }
+  return device;
+}
+
+std::optional<cl_uint> compute_units_of(const Table& next, cl_device_id device) {
+  const auto units = ask<cl_uint>(next, device, CL_DEVICE_MAX_COMPUTE_UNITS, 0);
+  return units != 0 ? std::optional(units) : std::nullopt;
+}
+
+std::optional<std::array<std::size_t, 3>> max_work_items_of(const Table& next, cl_device_id device) {
+  // A driver may have more dimensions than the three that launches can use here.
+  std::array<std::size_t, 16> all{};
+  if (next.clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof all, all.data(), nullptr) !=
+      CL_SUCCESS)
+    return std::nullopt;
+  return std::array{all[0], all[1], all[2]};
+}
+
+SuggestLocalSize find_suggest_local_size(const Table& next, const DeviceFacts& facts) {
+  if (facts.platform == nullptr || facts.quirks.suggest_corrupts_launches) return nullptr;
   return reinterpret_cast<SuggestLocalSize>(
-      next.clGetExtensionFunctionAddressForPlatform(platform, "clGetKernelSuggestedLocalWorkSizeKHR"));
+      next.clGetExtensionFunctionAddressForPlatform(facts.platform, "clGetKernelSuggestedLocalWorkSizeKHR"));
+}
+
+void* find_on_platform(const Table& next, cl_platform_id platform, const char* name) noexcept {
+  return platform != nullptr ? next.clGetExtensionFunctionAddressForPlatform(platform, name) : nullptr;
 }
 
 }  // namespace
 
-plan::Device query_device(const Table& next, const base::Settings& settings, cl_device_id device) noexcept {
-  const plan::DeviceProperties properties = query_properties(next, device);
-  plan::Device facts;
-  facts.cores = plan::cores(properties);
-  facts.resident_groups = plan::resident_groups(properties);
-  facts.resident_items = plan::resident_items(properties);
-  facts.queues = plan::usable_queues(properties);
-  facts.gains_from_pipelining = properties.gpu && !properties.cpu;
-  try {
-    apply_settings(settings, next, device, facts);
-  } catch (...) {  // out of memory: the driver's properties without the user's settings
-  }
+DeviceFacts query_facts(const Table& next, const base::Settings& settings, cl_device_id device) {
+  DeviceFacts facts;
+  facts.root = root_of(next, device);
+  facts.platform = ask<cl_platform_id>(next, device, CL_DEVICE_PLATFORM, nullptr);
+  facts.type = ask<cl_device_type>(next, device, CL_DEVICE_TYPE, CL_DEVICE_TYPE_CPU);
+  facts.vendor = ask<cl_uint>(next, device, CL_DEVICE_VENDOR_ID, 0);
+  facts.compute_units = compute_units_of(next, device);
+  facts.max_work_items = max_work_items_of(next, device);
+  facts.name = text_of(next, device, CL_DEVICE_NAME);
+  const std::string version = text_of(next, device, CL_DEVICE_VERSION);
+  facts.lacks_markers =
+      version.empty() || version.starts_with("OpenCL 1.0") || version.starts_with("OpenCL 1.1");
+  facts.may_have_timer = version.starts_with("OpenCL ") && !version.starts_with("OpenCL 1.") &&
+                         !version.starts_with("OpenCL 2.0");
+  facts.identity = identity_of(next, device);
+  facts.nvidia_address = nvidia_address(next, device);
+  facts.quirks = quirks_of(next, device);
+  facts.plan = plan_of(next, settings, device, facts);
+  if (facts.quirks.crashes_on_several_queues) facts.plan.gains_from_pipelining = false;
+  facts.suggest_local_size = find_suggest_local_size(next, facts);
   return facts;
 }
 
@@ -130,47 +179,46 @@ std::string nvidia_address(const Table& next, cl_device_id device) {
   return text.data();
 }
 
-bool lacks_markers(const Table& next, cl_device_id device) noexcept {
-  std::array<char, 256> version{};
-  if (next.clGetDeviceInfo(device, CL_DEVICE_VERSION, version.size() - 1, version.data(), nullptr) !=
-      CL_SUCCESS) {
-    return true;
-  }
-  const std::string_view text = version.data();
-  return text.starts_with("OpenCL 1.0") || text.starts_with("OpenCL 1.1");
-}
-
-void* find_extension_function(const Table& next, cl_device_id device, const char* name) noexcept {
-  const auto platform = ask<cl_platform_id>(next, device, CL_DEVICE_PLATFORM, nullptr);
-  if (platform == nullptr) return nullptr;
-  void* const found = next.clGetExtensionFunctionAddressForPlatform(platform, name);
+void* find_extension_function(const Table& next, Devices& devices, cl_device_id device,
+                              const char* name) noexcept {
+  void* const found = find_on_platform(next, devices.of(device)->platform, name);
   return found != nullptr ? found : next.clGetExtensionFunctionAddress(name);
 }
 
-void* find_extension_function(const Table& next, cl_command_queue queue, const char* name) noexcept {
+void* find_extension_function(const Table& next, Devices& devices, cl_command_queue queue,
+                              const char* name) noexcept {
   cl_device_id device = nullptr;
   next.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, static_cast<void*>(&device), nullptr);
-  return device != nullptr ? find_extension_function(next, device, name) : nullptr;
+  return device != nullptr ? find_extension_function(next, devices, device, name) : nullptr;
 }
 
-void* find_extension_function(const Table& next, cl_context context, const char* name) noexcept try {
+void* find_extension_function(const Table& next, Devices& devices, cl_context context,
+                              const char* name) noexcept try {
   std::size_t size = 0;
   next.clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, nullptr, &size);
-  std::vector<cl_device_id> devices(size / sizeof(cl_device_id));
-  next.clGetContextInfo(context, CL_CONTEXT_DEVICES, size, static_cast<void*>(devices.data()), nullptr);
-  return !devices.empty() ? find_extension_function(next, devices.front(), name) : nullptr;
+  std::vector<cl_device_id> all(size / sizeof(cl_device_id));
+  next.clGetContextInfo(context, CL_CONTEXT_DEVICES, size, static_cast<void*>(all.data()), nullptr);
+  return !all.empty() ? find_extension_function(next, devices, all.front(), name) : nullptr;
 } catch (...) {  // out of memory
   return nullptr;
 }
 
-void* find_extension_function(const Table& next, cl_kernel kernel, const char* name) noexcept {
+void* find_extension_function(const Table& next, Devices& devices, RecordMap<HeldRecord>& contexts,
+                              cl_kernel kernel, const char* name) noexcept try {
   cl_context context = nullptr;
   next.clGetKernelInfo(kernel, CL_KERNEL_CONTEXT, sizeof context, static_cast<void*>(&context), nullptr);
-  return context != nullptr ? find_extension_function(next, context, name) : nullptr;
+  if (context == nullptr) return nullptr;
+  if (const Hold hold(next, contexts, context); hold)
+    return find_extension_function(next, devices, context, name);
+  for (const cl_platform_id platform : devices.platforms()) {
+    if (void* const found = find_on_platform(next, platform, name)) return found;
+  }
+  return next.clGetExtensionFunctionAddress(name);
+} catch (...) {  // out of memory
+  return nullptr;
 }
 
-std::optional<QueueRecord> query_queue(const Table& next, const base::Settings& settings,
-                                       cl_command_queue queue) noexcept {
+std::optional<QueueRecord> query_queue(const Table& next, Devices& devices, cl_command_queue queue) noexcept {
   QueueRecord record;
   cl_command_queue_properties properties = 0;
   if (next.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof record.device, &record.device, nullptr) !=
@@ -179,9 +227,10 @@ std::optional<QueueRecord> query_queue(const Table& next, const base::Settings& 
           CL_SUCCESS) {
     return std::nullopt;
   }
+  const Devices::Facts facts = devices.of(record.device);
+  const Quirks& quirks = facts->quirks;
   record.in_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
   record.profiling = (properties & CL_QUEUE_PROFILING_ENABLE) != 0;
-  const Quirks quirks = quirks_of(next, record.device);
   record.plain = (properties & ~kPlainProperties) == 0 && !quirks.crashes_on_mixed_offsets;
   record.crashes_on_mixed_offsets = quirks.crashes_on_mixed_offsets;
   record.crashes_on_late_failure = quirks.crashes_on_late_failure;
@@ -191,10 +240,8 @@ std::optional<QueueRecord> query_queue(const Table& next, const base::Settings& 
   record.crashes_on_several_mixed_offsets = quirks.crashes_on_several_mixed_offsets;
   record.remote = quirks.remote;
   record.open_local_size = quirks.open_local_size;
-  if (!quirks.suggest_corrupts_launches)
-    record.suggest_local_size = find_suggest_local_size(next, record.device);
-  record.facts = query_device(next, settings, record.device);
-  if (quirks.crashes_on_several_queues) record.facts.gains_from_pipelining = false;
+  record.suggest_local_size = facts->suggest_local_size;
+  record.facts = facts->plan;
   return record;
 }
 

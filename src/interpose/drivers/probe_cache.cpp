@@ -52,8 +52,9 @@ void subtract_lines(std::string& log, std::size_t at, unsigned shift) {
 
 }  // namespace
 
-ProbeCache::ProbeCache(base::ForkLocks& forks, const Table& next, base::Clock& clock, std::string folder)
-    : next_(next), clock_(clock), folder_(std::move(folder)) {
+ProbeCache::ProbeCache(base::ForkLocks& forks, const Table& next, base::Clock& clock, Devices& devices,
+                       std::string folder)
+    : next_(next), clock_(clock), devices_(devices), folder_(std::move(folder)) {
   forks.add(base::ForkOrder::probe_cache, mutex_);
 }
 
@@ -75,13 +76,13 @@ void ProbeCache::end(cl_device_id device, const std::optional<ProbeResult>& foun
 }
 
 std::optional<ProbeResult> ProbeCache::known(cl_device_id device) noexcept try {
-  return look_up(device);
+  return look_up(devices_.of(device)->root);
 } catch (...) {
   return std::nullopt;
 }
 
 std::optional<ProbeResult> ProbeCache::kept_or_probed(cl_device_id device) {
-  const std::string driver = folder_.empty() ? "" : name_driver(next_, device);
+  const std::string driver = folder_.empty() ? "" : devices_.of(device)->driver;
   const std::string key = folder_.empty() ? "" : key_of(std::as_bytes(std::span(driver)));
   if (!key.empty()) {
     if (const auto kept = read_facts(folder_, key)) return kept;
@@ -91,7 +92,8 @@ std::optional<ProbeResult> ProbeCache::kept_or_probed(cl_device_id device) {
   return found;
 }
 
-std::optional<ProbeResult> ProbeCache::facts(cl_device_id device) noexcept try {
+std::optional<ProbeResult> ProbeCache::facts(cl_device_id of) noexcept try {
+  cl_device_id const device = devices_.of(of)->root;
   if (const auto known = look_up(device)) return known;
   if (!begin(device)) return std::nullopt;
   std::optional<ProbeResult> found;
@@ -118,8 +120,9 @@ bool ProbeCache::may_need_line_shift(const std::string& log) {
   return false;
 }
 
-std::string ProbeCache::restore_line_numbers(std::string log, cl_device_id device) {
+std::string ProbeCache::restore_line_numbers(std::string log, cl_device_id of) {
   if (!may_need_line_shift(log)) return log;
+  cl_device_id const device = devices_.of(of)->root;
   std::optional<LogLines> known;
   {
     const base::MutexLock lock(mutex_);

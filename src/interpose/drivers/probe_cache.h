@@ -1,5 +1,6 @@
 // What drivers do with the prelude: known beforehand (known_drivers.h) or found by the probe (driver_probe.h). Keeps it in
-// memory, and what was probed in a file for other processes, by device, driver version and prelude.
+// memory, and what was probed in a file for other processes, by device, driver version and prelude. A sub-device is taken for the
+// device that it is a part of, which the program cannot release.
 //
 // Thread-safe. The first query of a device that is probed takes as long as a small build, later ones a map look-up.
 #pragma once
@@ -13,6 +14,7 @@
 #include "base/fork_locks.h"
 #include "base/mutex.h"
 #include "base/opencl.h"
+#include "interpose/drivers/devices.h"
 #include "interpose/drivers/driver_probe.h"
 
 namespace cleave::interpose {
@@ -20,16 +22,17 @@ namespace cleave::interpose {
 class ProbeCache {
  public:
   // `folder` keeps results between processes; empty: none does.
-  ProbeCache(base::ForkLocks& forks, const Table& next, base::Clock& clock, std::string folder);
+  ProbeCache(base::ForkLocks& forks, const Table& next, base::Clock& clock, Devices& devices,
+             std::string folder);
 
   // Probes the driver if nothing is known of it yet. Empty while another thread does, or if the device is too busy.
-  std::optional<ProbeResult> facts(cl_device_id device) noexcept;
+  std::optional<ProbeResult> facts(cl_device_id of) noexcept;
 
   // Does not probe.
   std::optional<ProbeResult> known(cl_device_id device) noexcept;
 
   // `log` with the line numbers of the source without the prelude.
-  std::string restore_line_numbers(std::string log, cl_device_id device);
+  std::string restore_line_numbers(std::string log, cl_device_id of);
 
  private:
   std::optional<ProbeResult> look_up(cl_device_id device);
@@ -40,6 +43,7 @@ class ProbeCache {
 
   const Table& next_;
   base::Clock& clock_;
+  Devices& devices_;
   const std::string folder_;
   // Never held while a driver is called, which may fork or call the program back.
   base::Mutex mutex_;

@@ -32,7 +32,7 @@ bool is_mistaken_for_tag(Interposer& p, const Call& call, const KernelRecord& ke
   const bool has_bit_31 = ((call.offset[2] >> 31U) & 1U) != 0;
   const bool wide = call.offset[2] + call.global[2] - 1 > kWide;
   if (!has_bit_31 && !wide) return false;
-  const auto queue = query_queue(p.next, p.settings(), call.queue);
+  const auto queue = query_queue(p.next, p.devices, call.queue);
   if (!queue) return false;
   const auto facts = p.drivers.known(queue->device);
   return !facts || (facts->truncates_offsets ? has_bit_31 : wide);
@@ -273,8 +273,8 @@ cl_int CL_API_CALL clCommandNDRangeKernelKHR(void* command_buffer, cl_command_qu
                                              void* mutable_handle) noexcept try {
   Interposer& p = interposer();
   // The program got ours in place of the driver's, so the kernel's platform has one.
-  const auto command =
-      reinterpret_cast<Command>(find_extension_function(p.next, kernel, "clCommandNDRangeKernelKHR"));
+  const auto command = reinterpret_cast<Command>(
+      find_extension_function(p.next, p.devices, p.records.contexts, kernel, "clCommandNDRangeKernelKHR"));
   if (command == nullptr) return CL_INVALID_KERNEL;
   const cl_int error = command(command_buffer, queue, properties, kernel, dims, offset, global, local, points,
                                point_list, point, mutable_handle);

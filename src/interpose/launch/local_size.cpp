@@ -20,40 +20,34 @@ bool ask(const Table& next, cl_kernel kernel, cl_device_id device, cl_kernel_wor
   return next.clGetKernelWorkGroupInfo(kernel, device, what, sizeof value, &value, nullptr) == CL_SUCCESS;
 }
 
-std::optional<plan::LocalLimits> limits_of(const Table& next, cl_device_id device, cl_kernel kernel,
-                                           unsigned dims) {
-  // A driver may have more dimensions than the three that launches can use here.
-  constexpr std::size_t kMaxDims = 16;
-  std::array<std::size_t, kMaxDims> largest{};
+std::optional<plan::LocalLimits> limits_of(const Table& next, cl_device_id device, const DeviceFacts& facts,
+                                           cl_kernel kernel, unsigned dims) {
   plan::LocalLimits limits;
   if (!ask(next, kernel, device, CL_KERNEL_WORK_GROUP_SIZE, limits.group) ||
       !ask(next, kernel, device, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, limits.multiple) ||
-      next.clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof largest, largest.data(), nullptr) !=
-          CL_SUCCESS) {
+      !facts.max_work_items) {
     return std::nullopt;
   }
-  for (unsigned d = 0; d < dims; ++d) limits.items[d] = largest[d];
+  for (unsigned d = 0; d < dims; ++d) limits.items[d] = (*facts.max_work_items)[d];
   return limits;
 }
 
 // What the driver would choose for the whole launch; empty if that is not known.
-std::optional<plan::Extent> known_choice(const Table& next, const QueueRecord& queue,
+std::optional<plan::Extent> known_choice(const QueueRecord& queue, const DeviceFacts& facts,
                                          const plan::LocalLimits& limits, const plan::NDRange& range) {
   if (queue.open_local_size == plan::OpenLocalSize::one_item) return plan::Extent{1, 1, 1};
-  if (queue.open_local_size != plan::OpenLocalSize::pocl3) return std::nullopt;
-  cl_uint units = 0;
-  if (next.clGetDeviceInfo(queue.device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, nullptr) !=
-      CL_SUCCESS)
-    return std::nullopt;
-  return plan::pocl_local_size(range, limits, units);
+  if (queue.open_local_size != plan::OpenLocalSize::pocl3 || !facts.compute_units) return std::nullopt;
+  return plan::pocl_local_size(range, limits, *facts.compute_units);
 }
 
 }  // namespace
 
-std::optional<plan::Extent> explicit_local_size(const Table& next, const QueueRecord& queue,
+std::optional<plan::Extent> explicit_local_size(const Table& next, Devices& devices, const QueueRecord& queue,
                                                 cl_command_queue handle, cl_kernel kernel,
                                                 bool depends_on_grouping, const plan::NDRange& range,
                                                 std::size_t slices) noexcept {
+  const DeviceHold hold(devices, queue.device);
+  if (!hold) return std::nullopt;
   plan::Extent local{0, 0, 0};
   if (!ask(next, kernel, queue.device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, local)) return std::nullopt;
   // Whether a launch may omit a required size depends on the version: the driver decides, with the whole launch.
@@ -64,12 +58,13 @@ std::optional<plan::Extent> explicit_local_size(const Table& next, const QueueRe
                                local.data()) == CL_SUCCESS) {
     return usable(local, range.dims) ? std::optional(local) : std::nullopt;
   }
-  const auto limits = limits_of(next, queue.device, kernel, range.dims);
+  const auto facts = devices.of(queue.device);
+  const auto limits = limits_of(next, queue.device, *facts, kernel, range.dims);
   if (!limits) return std::nullopt;
   if (!depends_on_grouping) {
     if (const auto own = plan::choose_local_size(range, *limits, slices)) return own;
   }
-  return known_choice(next, queue, *limits, range);
+  return known_choice(queue, *facts, *limits, range);
 }
 
 }  // namespace cleave::interpose

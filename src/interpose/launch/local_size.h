@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "interpose/drivers/devices.h"
 #include "interpose/state/records.h"
 #include "plan/ndrange.h"
 
@@ -10,9 +11,9 @@ namespace cleave::interpose {
 
 // The driver's suggestion; or our own choice with at least `slices` groups if the kernel cannot tell the difference
 // (`depends_on_grouping` is false); or the driver's choice where its rule is known (Quirks::open_local_size). Empty if none of
-// them gives one, or if the source requires a size: the launch is then not split.
+// them gives one, if the source requires a size, or if the program has released the device: the launch is then not split.
 // `range.local` is not read.
-std::optional<plan::Extent> explicit_local_size(const Table& next, const QueueRecord& queue,
+std::optional<plan::Extent> explicit_local_size(const Table& next, Devices& devices, const QueueRecord& queue,
                                                 cl_command_queue handle, cl_kernel kernel,
                                                 bool depends_on_grouping, const plan::NDRange& range,
                                                 std::size_t slices) noexcept;

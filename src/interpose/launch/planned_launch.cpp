@@ -50,7 +50,7 @@ std::optional<UnsplitReason> PlannedLaunch::kernel_obstacle() {
 
 std::optional<UnsplitReason> PlannedLaunch::queue_obstacle() {
   queue_ = p_.records.queues.find(call_.queue);
-  if (!queue_) queue_ = query_queue(p_.next, p_.settings(), call_.queue);
+  if (!queue_) queue_ = query_queue(p_.next, p_.devices, call_.queue);
   if (!queue_) return UnsplitReason::queue_properties;
   if (queue_->remote) return UnsplitReason::remote;
   if (!queue_->plain) {
@@ -69,7 +69,7 @@ std::optional<UnsplitReason> PlannedLaunch::queue_obstacle() {
 
 std::optional<UnsplitReason> PlannedLaunch::fix_local_size(std::size_t slices) {
   if (call_.local != nullptr) return std::nullopt;
-  const auto local = explicit_local_size(p_.next, *queue_, call_.queue, call_.kernel,
+  const auto local = explicit_local_size(p_.next, p_.devices, *queue_, call_.queue, call_.kernel,
                                          kernel_.facts.depends_on_grouping, range(), slices);
   if (!local) return UnsplitReason::local_size;
   range_->local = *local;

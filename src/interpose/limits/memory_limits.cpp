@@ -8,7 +8,6 @@
 
 #include "base/log.h"
 #include "base/scoped_thread_state.h"
-#include "interpose/drivers/device_queries.h"
 
 namespace cleave::interpose {
 namespace {
@@ -19,31 +18,12 @@ using namespace std::chrono_literals;
 constexpr auto kBookingPatience = 100ms;
 constexpr auto kPause = 50us;
 
-// A sub-device's memory is that of the device that it is a part of.
-cl_device_id root_of(const Table& next, cl_device_id device) {
-  for (int depth = 0; depth < 16; ++depth) {
-    cl_device_id parent = nullptr;
-    if (next.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(cl_device_id), &parent, nullptr) !=
-            CL_SUCCESS ||
-        parent == nullptr)
-      break;
-    device = parent;
-  }
-  return device;
-}
-
-std::string device_name_of(const Table& next, cl_device_id device) {
-  std::array<char, 256> name{};
-  return next.clGetDeviceInfo(device, CL_DEVICE_NAME, name.size() - 1, name.data(), nullptr) == CL_SUCCESS
-             ? name.data()
-             : std::string();
-}
-
 }  // namespace
 
-MemoryLimits::MemoryLimits(base::ForkLocks& forks, const Table& next, limits::LiveLimits& live,
-                           std::string registry)
+MemoryLimits::MemoryLimits(base::ForkLocks& forks, const Table& next, Devices& devices,
+                           limits::LiveLimits& live, std::string registry)
     : next_(next),
+      devices_(devices),
       live_(live),
       registry_(std::move(registry)),
       always_(!live.tenant().empty()),
@@ -87,8 +67,10 @@ void MemoryLimits::warn(const std::string& problem) noexcept {
   }
 }
 
-// 0: it cannot be counted, for want of room.
-std::uint32_t MemoryLimits::bit_of(cl_device_id device) noexcept try {
+// A sub-device's memory is that of the device that it is a part of. 0: it cannot be counted, for want of room.
+std::uint32_t MemoryLimits::bit_of(cl_device_id of) noexcept try {
+  cl_device_id const device = devices_.of(of)->root;
+  const Devices::Facts facts = devices_.of(device);
   {
     const base::MutexLock lock(mutex_);
     for (unsigned i = 0; i < count_; ++i) {
@@ -97,11 +79,11 @@ std::uint32_t MemoryLimits::bit_of(cl_device_id device) noexcept try {
   }
   Account made;
   made.device = device;
-  made.name = device_name_of(next_, device);
+  made.name = facts->name;
   if (!registry_.empty()) {
     std::string problem;
-    made.ledger = limits::MemoryLedger::open(registry_, std::to_string(identity_of(next_, device)),
-                                             live_.tenant(), problem, made.name);
+    made.ledger = limits::MemoryLedger::open(registry_, std::to_string(facts->identity), live_.tenant(),
+                                             problem, made.name);
     if (!made.ledger && always_) warn(problem);
   }
   const base::MutexLock lock(mutex_);
@@ -116,15 +98,14 @@ std::uint32_t MemoryLimits::bit_of(cl_device_id device) noexcept try {
 }
 
 std::uint32_t MemoryLimits::devices_of(cl_context context, cl_device_id device) noexcept {
-  if (device != nullptr) return bit_of(root_of(next_, device));
+  if (device != nullptr) return bit_of(device);
   std::array<cl_device_id, 64> devices{};
   std::size_t size = 0;
   if (next_.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof devices, static_cast<void*>(devices.data()),
                              &size) != CL_SUCCESS)
     return 0;
   std::uint32_t bits = 0;
-  for (const cl_device_id each : std::span(devices).first(size / sizeof(cl_device_id)))
-    bits |= bit_of(root_of(next_, each));
+  for (const cl_device_id each : std::span(devices).first(size / sizeof(cl_device_id))) bits |= bit_of(each);
   return bits;
 }
 

@@ -26,6 +26,7 @@
 #include "base/fork_locks.h"
 #include "base/mutex.h"
 #include "base/opencl.h"
+#include "interpose/drivers/devices.h"
 #include "interpose/state/record_map.h"
 #include "limits/live_limits.h"
 #include "limits/memory_ledger.h"
@@ -38,7 +39,8 @@ class MemoryLimits {
   static constexpr unsigned kMaxDevices = 16;
 
   // Everything must outlive this. `registry`: its folder; empty: none.
-  MemoryLimits(base::ForkLocks& forks, const Table& next, limits::LiveLimits& live, std::string registry);
+  MemoryLimits(base::ForkLocks& forks, const Table& next, Devices& devices, limits::LiveLimits& live,
+               std::string registry);
   MemoryLimits(const MemoryLimits&) = delete;
   MemoryLimits& operator=(const MemoryLimits&) = delete;
   ~MemoryLimits();
@@ -130,13 +132,14 @@ class MemoryLimits {
   [[nodiscard]] bool book_one(Account& account, std::uint64_t bytes, std::uint64_t limit,
                               std::uint64_t& excess) noexcept CLEAVE_REQUIRES(mutex_);
   [[nodiscard]] std::uint32_t devices_of(cl_context context, cl_device_id device) noexcept;
-  [[nodiscard]] std::uint32_t bit_of(cl_device_id device) noexcept;
+  [[nodiscard]] std::uint32_t bit_of(cl_device_id of) noexcept;
   [[nodiscard]] bool limit_appears() noexcept;
   bool collect_freed() noexcept;
   void warn(const std::string& problem) noexcept;
   void reset_in_child() noexcept CLEAVE_REQUIRES(mutex_);
 
   const Table& next_;
+  Devices& devices_;
   limits::LiveLimits& live_;
   const std::string registry_;
   const bool always_;  // there is a tenant

@@ -99,7 +99,7 @@ cl_mem CL_API_CALL clCreateBufferWithPropertiesINTEL(cl_context context, const c
                                                      cl_int* error) noexcept {
   Interposer& p = interposer();
   const auto create = [&] {
-    return next_function<&ExtensionFunctions::clCreateBufferWithPropertiesINTEL>(p.next, context)(
+    return next_function<&ExtensionFunctions::clCreateBufferWithPropertiesINTEL>(p, context)(
         context, properties, flags, size, host, error);
   };
   return counts(p) ? create_counted(p, context, size, error, Kind::buffer, create) : create();
@@ -172,8 +172,8 @@ void* CL_API_CALL clHostMemAllocINTEL(cl_context context, const cl_properties* p
                                       cl_uint alignment, cl_int* error) noexcept {
   Interposer& p = interposer();
   return allocate_counted(p, context, nullptr, size, CL_OUT_OF_RESOURCES, error, [&] {
-    return next_function<&ExtensionFunctions::clHostMemAllocINTEL>(p.next, context)(context, properties, size,
-                                                                                    alignment, error);
+    return next_function<&ExtensionFunctions::clHostMemAllocINTEL>(p, context)(context, properties, size,
+                                                                               alignment, error);
   });
 }
 
@@ -182,8 +182,8 @@ void* CL_API_CALL clDeviceMemAllocINTEL(cl_context context, cl_device_id device,
                                         cl_int* error) noexcept {
   Interposer& p = interposer();
   return allocate_counted(p, context, device, size, CL_OUT_OF_RESOURCES, error, [&] {
-    return next_function<&ExtensionFunctions::clDeviceMemAllocINTEL>(p.next, context)(
-        context, device, properties, size, alignment, error);
+    return next_function<&ExtensionFunctions::clDeviceMemAllocINTEL>(p, context)(context, device, properties,
+                                                                                 size, alignment, error);
   });
 }
 
@@ -192,8 +192,8 @@ void* CL_API_CALL clSharedMemAllocINTEL(cl_context context, cl_device_id device,
                                         cl_int* error) noexcept {
   Interposer& p = interposer();
   return allocate_counted(p, context, device, size, CL_OUT_OF_RESOURCES, error, [&] {
-    return next_function<&ExtensionFunctions::clSharedMemAllocINTEL>(p.next, context)(
-        context, device, properties, size, alignment, error);
+    return next_function<&ExtensionFunctions::clSharedMemAllocINTEL>(p, context)(context, device, properties,
+                                                                                 size, alignment, error);
   });
 }
 

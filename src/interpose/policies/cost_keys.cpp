@@ -1,7 +1,6 @@
 #include "interpose/policies/cost_keys.h"
 
 #include "base/hash.h"
-#include "interpose/drivers/driver_probe.h"
 
 namespace cleave::interpose {
 std::uint64_t identity_of_kernel(const std::string& name, const ProgramRecord* program) noexcept {
@@ -10,13 +9,6 @@ std::uint64_t identity_of_kernel(const std::string& name, const ProgramRecord* p
   if (program != nullptr && program->options) hash = base::hash_of(*program->options, hash);
   if (program != nullptr && program->origin != 0) hash = learn::mix_key(hash, program->origin);
   return hash != 0 ? hash : 1;
-}
-
-std::uint64_t identity_of_driver(const Table& next, cl_device_id device) noexcept try {
-  const std::uint64_t hash = base::hash_of(name_driver(next, device));
-  return hash != 0 ? hash : 1;
-} catch (...) {  // out of memory: not measured
-  return 0;
 }
 
 CostKeys cost_keys(base::LaunchMode mode, const KernelRecord& kernel, const QueueRecord& queue,

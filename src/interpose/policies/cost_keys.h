@@ -18,9 +18,6 @@ namespace cleave::interpose {
 // kept.
 std::uint64_t identity_of_kernel(const std::string& name, const ProgramRecord* program) noexcept;
 
-// A hash of a device and its driver; 0 without memory.
-std::uint64_t identity_of_driver(const Table& next, cl_device_id device) noexcept;
-
 // Both are 0 if costs are not kept.
 struct CostKeys {
   learn::Key launch = 0;

@@ -9,8 +9,6 @@
 #include <vector>
 
 #include "interpose/calls/overrides.h"
-#include "interpose/drivers/driver_probe.h"
-#include "interpose/drivers/quirks.h"
 #include "interpose/interposer.h"
 #include "interpose/programs/binary_facts.h"
 #include "interpose/programs/known_binaries.h"
@@ -46,9 +44,9 @@ struct Binaries {
 std::vector<std::optional<BinaryFacts>> facts_of(Interposer& p, const Binaries& binaries) {
   std::vector<std::optional<BinaryFacts>> all(binaries.count);
   for (cl_uint i = 0; i < binaries.count; ++i) {
-    if (binaries.bytes[i] == nullptr || quirks_of(p.next, binaries.devices[i]).remote) continue;
+    if (binaries.bytes[i] == nullptr || p.devices.of(binaries.devices[i])->quirks.remote) continue;
     all[i] = p.binaries.find(std::as_bytes(std::span(binaries.bytes[i], binaries.lengths[i])),
-                             name_driver(p.next, binaries.devices[i]));
+                             p.devices.of(binaries.devices[i])->driver);
   }
   return all;
 }

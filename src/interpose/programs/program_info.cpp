@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "interpose/calls/overrides.h"
-#include "interpose/drivers/driver_probe.h"
 #include "interpose/drivers/quirks.h"
 #include "interpose/interposer.h"
 #include "interpose/programs/binary_facts.h"
@@ -105,11 +104,13 @@ void note_binaries(Interposer& p, cl_program program, const ProgramRecord& recor
   const bool unknown = !record.scan && !record.may_have_prelude;
   if (record.trusted || (unknown && !p.settings().trust_binaries)) return;
   const auto devices = list_of<cl_device_id>(p.next, program, CL_PROGRAM_DEVICES);
+  const DeviceHolds holds(p.devices, devices);
+  if (!holds) return;  // what they have built cannot be asked any more
   const auto kernel_names =
       is_executable(p.next, program, devices) ? kernel_names_of(p.next, program) : std::vector<std::string>();
   for (std::size_t i = 0; i < std::min({binaries.size(), devices.size(), sizes.size()}); ++i) {
-    if (binaries[i] == nullptr || sizes[i] == 0 || quirks_of(p.next, devices[i]).remote) continue;
-    p.binaries.note(std::as_bytes(std::span(binaries[i], sizes[i])), name_driver(p.next, devices[i]),
+    if (binaries[i] == nullptr || sizes[i] == 0 || p.devices.of(devices[i])->quirks.remote) continue;
+    p.binaries.note(std::as_bytes(std::span(binaries[i], sizes[i])), p.devices.of(devices[i])->driver,
                     facts_of(record, devices[i], kernel_names));
   }
 }

@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "interpose/calls/overrides.h"
-#include "interpose/drivers/quirks.h"
 #include "interpose/interposer.h"
 #include "interpose/programs/prelude_text.h"
 #include "interpose/state/owned.h"
@@ -21,7 +20,7 @@ namespace cleave::interpose {
 namespace {
 
 using Notify = void(CL_CALLBACK*)(cl_program, void*);
-using Devices = std::vector<cl_device_id>;
+using DeviceList = std::vector<cl_device_id>;
 
 std::string whole_text(cl_uint count, const char** strings, const size_t* lengths) {
   std::string text;
@@ -37,14 +36,14 @@ bool has_strings(cl_uint count, const char** strings) {
 }
 
 // All devices of a context have one platform.
-bool is_remote_context(const Table& next, cl_context context) {
+bool is_remote_context(const Table& next, Devices& known, cl_context context) {
   cl_uint count = 0;
   next.clGetContextInfo(context, CL_CONTEXT_NUM_DEVICES, sizeof count, &count, nullptr);
-  Devices devices(count);
+  DeviceList devices(count);
   return count != 0 &&
          next.clGetContextInfo(context, CL_CONTEXT_DEVICES, count * sizeof(cl_device_id), devices.data(),
                                nullptr) == CL_SUCCESS &&
-         quirks_of(next, devices.front()).remote;
+         known.of(devices.front())->quirks.remote;
 }
 
 // Why the prelude is not put in front of this text; empty if it is. Programs remain unchanged if nothing is ever split. A
@@ -52,7 +51,7 @@ bool is_remote_context(const Table& next, cl_context context) {
 std::optional<NoPrelude> injection_obstacle(Interposer& p, cl_context context, const std::string& text) {
   if (!p.policy->may_split() || !p.owner.is_this()) return NoPrelude::unneeded;
   if (!can_inject_prelude(text)) return NoPrelude::text;
-  return is_remote_context(p.next, context) ? std::optional(NoPrelude::remote) : std::nullopt;
+  return is_remote_context(p.next, p.devices, context) ? std::optional(NoPrelude::remote) : std::nullopt;
 }
 
 // The program with the prelude. Null if the driver refuses it.
@@ -82,11 +81,11 @@ std::string options_in_environment() {
 // One call of clBuildProgram or clCompileProgram.
 struct Build {
   cl_program program;
-  cl_uint count;
-  const cl_device_id* devices;
-  const char* options;
-  Notify notify;
-  void* data;
+  cl_uint count = 0;
+  const cl_device_id* devices = nullptr;
+  const char* options = nullptr;
+  Notify notify = nullptr;
+  void* data = nullptr;
   // clCompileProgram only.
   bool compile = false;
   cl_uint headers = 0;
@@ -101,11 +100,11 @@ struct Build {
   [[nodiscard]] cl_int forward(const Table& next) const { return run_build(next, options, notify, data); }
 };
 
-Devices devices_of(const Table& next, const Build& build) {
+DeviceList devices_of(const Table& next, const Build& build) {
   if (build.devices != nullptr) return {build.devices, build.devices + build.count};
   std::size_t size = 0;
   next.clGetProgramInfo(build.program, CL_PROGRAM_DEVICES, 0, nullptr, &size);
-  Devices devices(size / sizeof(cl_device_id));
+  DeviceList devices(size / sizeof(cl_device_id));
   next.clGetProgramInfo(build.program, CL_PROGRAM_DEVICES, size, devices.data(), nullptr);
   return devices;
 }
@@ -174,17 +173,17 @@ class BuildScope {
   [[nodiscard]] bool alone() const { return alone_; }
 
   // Kernels for these devices have no prelude from now on.
-  void note_plain(const Devices& devices) { note(devices, nullptr); }
-  void note_plain(const Devices& devices, NoPrelude why) {
+  void note_plain(const DeviceList& devices) { note(devices, nullptr); }
+  void note_plain(const DeviceList& devices, NoPrelude why) {
     note_plain(devices);
     p_.records.programs.update(program_, [why](ProgramRecord& record) { record.no_prelude = why; });
   }
 
   // They have the prelude, if no other build began meanwhile.
-  void note_prelude(const Build& build, const Devices& devices) { note(devices, &build); }
+  void note_prelude(const Build& build, const DeviceList& devices) { note(devices, &build); }
 
  private:
-  void note(const Devices& devices, const Build* build) {
+  void note(const DeviceList& devices, const Build* build) {
     p_.records.programs.update(program_, [&](ProgramRecord& record) {
       record.options.reset();
       std::erase_if(record.tagged, [&](cl_device_id device) {
@@ -205,10 +204,10 @@ class BuildScope {
 
 // Whether all these drivers pass tags on. Unknown drivers are probed; if that is impossible now, the prelude is used
 // all the same, since a later probe may succeed.
-bool drivers_may_carry_tags(Interposer& p, const Devices& devices) {
+bool drivers_may_carry_tags(Interposer& p, const DeviceList& devices) {
   return std::all_of(devices.begin(), devices.end(), [&](cl_device_id device) {
     // Launches with the prelude are not split on a driver that crashes on mixed offsets (drivers/device_queries.cpp).
-    const Quirks quirks = quirks_of(p.next, device);
+    const Quirks quirks = p.devices.of(device)->quirks;
     if (quirks.failed_builds_are_final || quirks.crashes_on_mixed_offsets || quirks.remote) return false;
     const auto facts = p.drivers.facts(device);
     return !facts || facts->carries_tags;
@@ -216,7 +215,7 @@ bool drivers_may_carry_tags(Interposer& p, const Devices& devices) {
 }
 
 // Whether a log mentions the prelude, which the program must not see.
-bool log_shows_prelude(const Table& next, cl_program program, const Devices& devices) {
+bool log_shows_prelude(const Table& next, cl_program program, const DeviceList& devices) {
   return std::any_of(devices.begin(), devices.end(), [&](cl_device_id device) {
     return remove_prelude_switch(program_log(next, program, device)).find(kernels::kReservedPrefix) !=
            std::string::npos;
@@ -232,15 +231,15 @@ bool kernels_show_prelude(const Table& next, cl_program program) {
   return names.find(kernels::kReservedPrefix) != std::string::npos;
 }
 
-bool keeps_argument_info(const Table& next, const Devices& devices) {
+bool keeps_argument_info(Devices& known, const DeviceList& devices) {
   return std::any_of(devices.begin(), devices.end(), [&](cl_device_id device) {
-    return quirks_of(next, device).loses_argument_info_with_options;
+    return known.of(device)->quirks.loses_argument_info_with_options;
   });
 }
 
 // Builds with the prelude. Returns whether it succeeded and its log does not reveal the prelude.
-bool build_with_prelude(Interposer& p, const Build& build, const Devices& devices) {
-  const bool in_words = build.options == nullptr && keeps_argument_info(p.next, devices);
+bool build_with_prelude(Interposer& p, const Build& build, const DeviceList& devices) {
+  const bool in_words = build.options == nullptr && keeps_argument_info(p.devices, devices);
   const std::string options = options_with_prelude(build.options, in_words);
   return build.run_build(p.next, options.c_str(), nullptr, nullptr) == CL_SUCCESS &&
          !log_shows_prelude(p.next, build.program, devices) &&
@@ -263,7 +262,7 @@ std::optional<NoPrelude> prelude_obstacle(Interposer& p, const Build& build, con
 }
 
 // The same for a build that is about to begin.
-std::optional<NoPrelude> prelude_obstacle(Interposer& p, const BuildScope& scope, const Devices& devices) {
+std::optional<NoPrelude> prelude_obstacle(Interposer& p, const BuildScope& scope, const DeviceList& devices) {
   if (!scope.alone()) return NoPrelude::concurrent;
   return drivers_may_carry_tags(p, devices) ? std::nullopt : std::optional(NoPrelude::driver);
 }
@@ -272,9 +271,12 @@ cl_int run_build(Interposer& p, const Build& build, const ProgramRecord& record)
   BuildScope scope(p, build.program);
   const kernels::ProgramScan scan = scan_for(p, *record.source, build);
   note_scan(p, build.program, scan);
-  const Devices devices = devices_of(p.next, build);
+  const DeviceList devices = devices_of(p.next, build);
   scope.note_plain(devices);
+  // Its log has to be asked for after a build of our own.
+  const DeviceHolds holds(p.devices, devices);
   auto obstacle = prelude_obstacle(p, build, record, scan.whole());
+  if (!obstacle && !holds) obstacle = NoPrelude::driver;
   if (!obstacle) obstacle = prelude_obstacle(p, scope, devices);
   if (obstacle || !build_with_prelude(p, build, devices)) {
     scope.note_plain(devices, obstacle.value_or(NoPrelude::build));
@@ -300,7 +302,7 @@ cl_int run_build(const Build& build) noexcept {
 ProgramRecord linked_from(Interposer& p, cl_uint count, const cl_program* inputs) {
   ProgramRecord record;
   kernels::Findings findings;
-  std::optional<Devices> tagged;     // devices for which every input that needs the prelude has it
+  std::optional<DeviceList> tagged;  // devices for which every input that needs the prelude has it
   std::optional<NoPrelude> missing;  // what the first input without it says
   bool known = true;
   std::shared_ptr<const kernels::ProgramScan> only;
@@ -324,28 +326,37 @@ ProgramRecord linked_from(Interposer& p, cl_uint count, const cl_program* inputs
   // A function of another input may call any of this one.
   record.scan =
       count == 1 ? only : std::make_shared<kernels::ProgramScan>(findings.scan, findings.causes.list());
-  record.tagged = tagged.value_or(Devices{});
+  record.tagged = tagged.value_or(DeviceList{});
   record.no_prelude = missing.value_or(NoPrelude::linked);
   return record;
+}
+
+DeviceList roots_of(Devices& known, const DeviceList& devices) {
+  DeviceList roots;
+  for (const cl_device_id device : devices) {
+    cl_device_id const root = known.of(device)->root;
+    if (std::find(roots.begin(), roots.end(), root) == roots.end()) roots.push_back(root);
+  }
+  return roots;
 }
 
 }  // namespace
 
 // Whether the program without the prelude has that kernel; with null, whether all its kernels can be created. Builds a
 // copy in a context of its own: other threads may be using the program, and its context may report errors to the
-// program.
-bool kernel_exists_without_prelude(const Table& next, const ProgramRecord& record, const char* kernel) {
-  const auto count = static_cast<cl_uint>(record.tagged.size());
+// program. In place of sub-devices, which the program may have released, their roots are used.
+bool kernel_exists_without_prelude(const Table& next, const ProgramRecord& record, const DeviceList& roots,
+                                   const char* kernel) {
+  const auto count = static_cast<cl_uint>(roots.size());
   const Owned<cl_context> context(
-      next.clCreateContext(nullptr, count, record.tagged.data(), nullptr, nullptr, nullptr),
-      next.clReleaseContext);
+      next.clCreateContext(nullptr, count, roots.data(), nullptr, nullptr, nullptr), next.clReleaseContext);
   if (!context) return false;
   const char* text = record.source->c_str();
   const std::size_t size = record.source->size();
   const Owned<cl_program> program(next.clCreateProgramWithSource(context.get(), 1, &text, &size, nullptr),
                                   next.clReleaseProgram);
-  if (!program || next.clBuildProgram(program.get(), count, record.tagged.data(), record.options->c_str(),
-                                      nullptr, nullptr) != CL_SUCCESS)
+  if (!program || next.clBuildProgram(program.get(), count, roots.data(), record.options->c_str(), nullptr,
+                                      nullptr) != CL_SUCCESS)
     return false;
   cl_uint kernels = 0;
   if (kernel == nullptr)
@@ -361,16 +372,21 @@ bool build_without_prelude(cl_program program, const char* kernel) noexcept try 
   const std::string name = kernel != nullptr ? kernel : "";
   if (kernel != nullptr && record->source->find(name) == std::string::npos) return false;
   if (record->missing_kernels.contains(name)) return false;
-  if (!kernel_exists_without_prelude(p.next, *record, kernel)) {
+  if (!kernel_exists_without_prelude(p.next, *record, roots_of(p.devices, record->tagged), kernel)) {
     p.records.programs.update(program, [&](ProgramRecord& known) {
       if (known.builds == record->builds) known.missing_kernels.insert(name);
     });
     return false;
   }
+  // Without a list, a build is for all devices of the program, also for those that have been released.
+  const bool for_all = record->tagged == devices_of(p.next, Build{.program = program});
+  const DeviceHolds holds(p.devices, record->tagged);
+  if (!for_all && !holds) return false;
   BuildScope scope(p, program);
   scope.note_plain(record->tagged, NoPrelude::build);
-  return p.next.clBuildProgram(program, static_cast<cl_uint>(record->tagged.size()), record->tagged.data(),
-                               record->options->c_str(), nullptr, nullptr) == CL_SUCCESS;
+  return p.next.clBuildProgram(program, for_all ? 0 : static_cast<cl_uint>(record->tagged.size()),
+                               for_all ? nullptr : record->tagged.data(), record->options->c_str(), nullptr,
+                               nullptr) == CL_SUCCESS;
 } catch (...) {
   return false;
 }

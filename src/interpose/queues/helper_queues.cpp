@@ -106,10 +106,12 @@ HelperQueues::Helper* HelperQueues::make(const QueueTemplate& queue_template, Le
     if (lease.refused_ || static_cast<std::size_t>(there) >= launch::kMaxHelpers) return nullptr;
     helpers_.splice(helpers_.end(), own);
   }
-  const cl_uint before = count_references(queue_template.context);
-  helper.queue = make_queue(queue_template);
-  const bool in_reference_count =
-      helper.queue != nullptr && count_references(queue_template.context) > before;
+  bool in_reference_count = false;
+  if (const Hold hold(next_, contexts_, queue_template.context); hold) {
+    const cl_uint before = count_references(queue_template.context);
+    helper.queue = make_queue(queue_template);
+    in_reference_count = helper.queue != nullptr && count_references(queue_template.context) > before;
+  }
   const base::LightLock lock(mutex_);  // internal_references() reads leased helpers too
   helper.in_reference_count = in_reference_count;
   if (helper.queue != nullptr) return &helper;

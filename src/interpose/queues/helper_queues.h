@@ -2,7 +2,7 @@
 //
 // They belong to a context and a device and are created when a launch first needs them: at most launch::kMaxHelpers,
 // whatever number of queues the program has there. They are released with the last of the program's queues that has
-// used any, so they never keep a context alive after the program has released it.
+// used any, so they never keep a context alive after the program has released it. From then on none is created.
 //
 // A helper is an in-order queue: commands on it wait for earlier ones. A launch must not wait for another launch that
 // it would not wait for natively, since the program may be about to do what that one waits for (flush a queue, set a
@@ -24,6 +24,7 @@
 #include "base/fork_locks.h"
 #include "base/light_mutex.h"
 #include "base/opencl.h"
+#include "interpose/state/held_handles.h"
 #include "launch/event.h"
 #include "launch/pipeline.h"
 
@@ -60,7 +61,8 @@ class HelperQueues {
   };
 
  public:
-  HelperQueues(base::ForkLocks& forks, const Table& next) : next_(next) {
+  HelperQueues(base::ForkLocks& forks, const Table& next, RecordMap<HeldRecord>& contexts)
+      : next_(next), contexts_(contexts) {
     forks.add(base::ForkOrder::helper_queues, mutex_);
   }
   HelperQueues(const HelperQueues&) = delete;
@@ -141,6 +143,7 @@ class HelperQueues {
   cl_uint count_references(cl_context context) const noexcept;
 
   const Table& next_;
+  RecordMap<HeldRecord>& contexts_;
   base::LightMutex mutex_;
   std::list<Helper> helpers_ CLEAVE_GUARDED_BY(mutex_);
   std::vector<User> users_ CLEAVE_GUARDED_BY(mutex_);

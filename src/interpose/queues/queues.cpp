@@ -5,18 +5,14 @@
 #include "interpose/calls/overrides.h"
 #include "interpose/drivers/device_queries.h"
 #include "interpose/interposer.h"
-#include "interpose/policies/cost_keys.h"
 
 namespace cleave::interpose {
 namespace {
 
 // Whether queues of this device may have helpers. Sub-devices count their references.
-bool allows_helpers(const Table& next, base::LaunchMode mode, cl_device_id device) noexcept {
+bool allows_helpers(base::LaunchMode mode, cl_device_id device, const DeviceFacts& facts) noexcept {
   if (mode == base::LaunchMode::queued || mode == base::LaunchMode::sequential) return false;
-  cl_device_id parent = nullptr;
-  return next.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(cl_device_id), &parent, nullptr) ==
-             CL_SUCCESS &&
-         parent == nullptr && !lacks_markers(next, device);
+  return facts.root == device && !facts.lacks_markers;
 }
 
 // Empty if a property's meaning for a second queue is unknown.
@@ -50,19 +46,19 @@ cl_command_queue noted(Interposer& p, cl_command_queue queue,
   if (queue == nullptr) return queue;
   ++p.records.changes;  // also if there is no record
   try {
-    if (auto record = query_queue(p.next, p.settings(), queue)) {
+    if (auto record = query_queue(p.next, p.devices, queue)) {
+      const Devices::Facts facts = p.devices.of(record->device);
       if (queue_template && !record->crashes_on_several_mixed_offsets &&
-          allows_helpers(p.next, p.settings().launch, record->device))
+          allows_helpers(p.settings().launch, record->device, *facts))
         record->queue_template = queue_template;
       record->low_priority = has_low_priority(properties);
       p.wait_statistics.of(queue).forget();
-      if (p.policy->measures_launches() || p.turns.may_take_turns())
-        record->identity = identity_of_driver(p.next, record->device);
+      if (p.policy->measures_launches() || p.turns.may_take_turns()) record->identity = facts->driver_id;
       if (p.policy->measures_launches()) p.launch_timers.add(queue);
-      p.turns.add(*record);
+      p.turns.add(*record, *facts);
       p.records.queues.add(queue, *record);
       auto& entry = p.neighbours.entry();
-      if (entry.has_registry()) entry.add_device(identity_of(p.next, record->device));
+      if (entry.has_registry()) entry.add_device(facts->identity);
     }
   } catch (...) {  // out of memory: queues without a record are queried at each launch
   }
@@ -98,7 +94,7 @@ cl_command_queue CL_API_CALL clCreateCommandQueueWithPropertiesKHR(cl_context co
       cl_command_queue(CL_API_CALL*)(cl_context, cl_device_id, const cl_queue_properties*, cl_int*);
   Interposer& p = interposer();
   const auto create = reinterpret_cast<Create>(
-      find_extension_function(p.next, device, "clCreateCommandQueueWithPropertiesKHR"));
+      find_extension_function(p.next, p.devices, device, "clCreateCommandQueueWithPropertiesKHR"));
   if (create == nullptr) {
     if (error != nullptr) *error = CL_INVALID_DEVICE;
     return nullptr;
@@ -112,7 +108,7 @@ cl_int CL_API_CALL clSetCommandQueueProperty(cl_command_queue queue, cl_command_
   if (const cl_int late = p.feeder.settle(queue); late != CL_SUCCESS) return late;
   const GateGuard guard(p.gates.of(queue));
   const cl_int error = p.next.clSetCommandQueueProperty(queue, properties, enable, old);
-  if (const auto record = query_queue(p.next, p.settings(), queue)) {
+  if (const auto record = query_queue(p.next, p.devices, queue)) {
     p.records.queues.update(queue, [&](QueueRecord& known) {
       QueueRecord changed = *record;
       changed.queue_template = known.queue_template;

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/opencl.h"
 #include "interpose/queues/helper_queues.h"
+#include "interpose/state/held_handles.h"
 #include "interpose/state/record_map.h"
 #include "kernels/program_scan.h"
 #include "observe/counters.h"
@@ -129,7 +130,9 @@ struct PendingUserEvent {
 // The records of all objects of the program.
 struct ObjectRecords {
   explicit ObjectRecords(base::ForkLocks& forks)
-      : programs(forks, base::ForkOrder::programs),
+      : contexts(forks, base::ForkOrder::contexts),
+        sub_devices(forks, base::ForkOrder::sub_devices),
+        programs(forks, base::ForkOrder::programs),
         kernels(forks, base::ForkOrder::kernels, &changes),
         queues(forks, base::ForkOrder::queues, &changes),
         split_events(forks, base::ForkOrder::split_events),
@@ -138,6 +141,8 @@ struct ObjectRecords {
   // Counts kernels and queues that come or go, or whose properties the program changes: what was decided before may be decided
   // otherwise.
   std::atomic<std::uint64_t> changes{0};
+  RecordMap<HeldRecord> contexts;
+  RecordMap<HeldRecord> sub_devices;
   RecordMap<ProgramRecord> programs;
   RecordMap<KernelRecord> kernels;
   RecordMap<QueueRecord> queues;

@@ -27,17 +27,6 @@ std::optional<base::Nanoseconds> profiled(const Table& next, cl_event event, cl_
   return base::Nanoseconds(time);
 }
 
-// OpenCL 2.1 or later. The tables of older drivers may be too short to contain the function.
-bool may_have_timer(const Table& next, cl_device_id device) {
-  std::array<char, 256> version{};
-  if (next.clGetDeviceAndHostTimer == nullptr ||
-      next.clGetDeviceInfo(device, CL_DEVICE_VERSION, version.size() - 1, version.data(), nullptr) !=
-          CL_SUCCESS)
-    return false;
-  const std::string_view text = version.data();
-  return text.starts_with("OpenCL ") && !text.starts_with("OpenCL 1.") && !text.starts_with("OpenCL 2.0");
-}
-
 }  // namespace
 
 bool DeviceTimes::has_room(cl_command_queue owner) noexcept {
@@ -147,7 +136,12 @@ void DeviceTimes::ask_timer(cl_device_id device) {
   }
   cl_ulong device_time = 0;
   cl_ulong host_time = 0;
-  const bool has_timer = (!first || may_have_timer(next_, device)) &&
+  // The tables of older drivers may be too short to contain the function.
+  const bool may_have_timer =
+      !first || (devices_.of(device)->may_have_timer && next_.clGetDeviceAndHostTimer != nullptr);
+  const DeviceHold hold(devices_, device);
+  if (!hold) return;  // the program has released it: what was found last holds
+  const bool has_timer = may_have_timer &&
                          next_.clGetDeviceAndHostTimer(device, &device_time, &host_time) == CL_SUCCESS &&
                          device_time != 0;
   const base::Nanoseconds after = clock_.now();

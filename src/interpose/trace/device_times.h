@@ -19,6 +19,7 @@
 #include "base/fork_locks.h"
 #include "base/mutex.h"
 #include "base/opencl.h"
+#include "interpose/drivers/devices.h"
 #include "launch/event.h"
 #include "observe/trace_events.h"
 
@@ -38,7 +39,8 @@ struct ProfiledSlice {
 
 class DeviceTimes {
  public:
-  DeviceTimes(base::ForkLocks& forks, const Table& next, base::Clock& clock) : next_(next), clock_(clock) {
+  DeviceTimes(base::ForkLocks& forks, const Table& next, Devices& devices, base::Clock& clock)
+      : next_(next), devices_(devices), clock_(clock) {
     forks.add<&DeviceTimes::reset_in_child>(base::ForkOrder::device_times, mutex_, *this);
   }
   DeviceTimes(const DeviceTimes&) = delete;
@@ -107,6 +109,7 @@ class DeviceTimes {
       CLEAVE_REQUIRES(mutex_);
 
   const Table& next_;
+  Devices& devices_;
   base::Clock& clock_;
   base::Mutex mutex_;
   std::map<cl_command_queue, std::vector<Kept>> kept_ CLEAVE_GUARDED_BY(mutex_);

@@ -20,7 +20,7 @@ Tracer::Tracer(const TraceSources& sources)
              "Cleave " CLEAVE_VERSION ", " + sources.face + ", policy " +
                  sources.configuration.value_of("split.policy"),
              sources.forks, sources.clock),
-      times_(sources.forks, sources.next, sources.clock),
+      times_(sources.forks, sources.next, sources.devices, sources.clock),
       policy_(sources.configuration.value_of("split.policy")),
       events_(sources.forks, base::ForkOrder::traced_events) {
   table_.clEnqueueNDRangeKernel = &LaunchTrace::enqueue;
@@ -58,9 +58,7 @@ std::optional<Tracer::Queue> Tracer::find_or_ask(cl_command_queue handle) noexce
 }
 
 std::string Tracer::describe(const Queue& queue) const {
-  std::array<char, 256> device{};
-  from_.next.clGetDeviceInfo(queue.device, CL_DEVICE_NAME, device.size() - 1, device.data(), nullptr);
-  return "queue " + std::to_string(queue.number) + " (" + device.data() +
+  return "queue " + std::to_string(queue.number) + " (" + from_.devices.of(queue.device)->name +
          (queue.in_order ? ")" : ", out of order)");
 }
 

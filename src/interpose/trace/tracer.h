@@ -64,6 +64,7 @@ struct TurnSpan {
 struct TraceSources {
   base::ForkLocks& forks;
   const Table& next;
+  Devices& devices;
   base::Clock& clock;
   const base::Configuration& configuration;
   const std::string& face;

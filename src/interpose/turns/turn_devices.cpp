@@ -5,8 +5,6 @@
 #include <utility>
 
 #include "base/log.h"
-#include "interpose/drivers/device_queries.h"
-#include "interpose/drivers/quirks.h"
 #include "plan/device.h"
 
 namespace cleave::interpose {
@@ -24,36 +22,18 @@ turns::Priority priority_of(base::TurnPriority priority) {
   return turns::Priority::normal;
 }
 
-bool is_processor(const Table& next, cl_device_id device) {
-  cl_device_type type = 0;
-  return next.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, nullptr) != CL_SUCCESS ||
-         (type & CL_DEVICE_TYPE_CPU) != 0;
-}
-
 // Whether the driver shares the device out among processes in short time slices of its own, as was measured of NVIDIA's.
-bool has_time_slices(const Table& next, cl_device_id device) {
-  cl_uint vendor = 0;
-  return !is_processor(next, device) &&
-         next.clGetDeviceInfo(device, CL_DEVICE_VENDOR_ID, sizeof vendor, &vendor, nullptr) == CL_SUCCESS &&
-         vendor == plan::kNvidia;
-}
-
-std::string name_of(const Table& next, cl_device_id device) {
-  std::array<char, 256> name{};
-  if (next.clGetDeviceInfo(device, CL_DEVICE_NAME, name.size() - 1, name.data(), nullptr) != CL_SUCCESS)
-    return {};
-  return name.data();
+bool has_time_slices(const DeviceFacts& facts) {
+  return !facts.is_processor() && facts.vendor == plan::kNvidia;
 }
 
 }  // namespace
 
-std::string turn_identity(const Table& next, cl_device_id device) {
-  return std::to_string(identity_of(next, device));
-}
+std::string turn_identity(const DeviceFacts& facts) { return std::to_string(facts.identity); }
 
-const char* turn_kind(const Table& next, cl_device_id device) noexcept {
-  if (quirks_of(next, device).remote) return "remote";
-  return is_processor(next, device) ? "processor" : "device";
+const char* turn_kind(const DeviceFacts& facts) noexcept {
+  if (facts.quirks.remote) return "remote";
+  return facts.is_processor() ? "processor" : "device";
 }
 
 TurnDevices::TurnDevices(base::ForkLocks& forks, const Table& next, base::Clock& clock,
@@ -72,16 +52,15 @@ bool TurnDevices::may_take_turns() const {
   return settings_.turns.mode != base::TurnMode::off && !settings_.registry.empty();
 }
 
-void TurnDevices::add(const QueueRecord& queue) noexcept try {
+void TurnDevices::add(const QueueRecord& queue, const DeviceFacts& facts) noexcept try {
   const base::Cap cap = live_.cap();
   if (cap.permille != 0 && !may_take_turns() && !warned_.exchange(true))
     base::log_line("no cap on device time without turns: CLEAVE_TURNS or CLEAVE_REGISTRY is off");
   if (!may_take_turns() || queue.remote || find(queue.device) != nullptr) return;
   // The host's scheduler shares out its processors by itself, but knows no caps.
-  const bool only_capped =
-      settings_.turns.mode == base::TurnMode::automatic && is_processor(next_, queue.device);
+  const bool only_capped = settings_.turns.mode == base::TurnMode::automatic && facts.is_processor();
   if (only_capped && cap.permille == 0 && !live_.may_change()) return;
-  Candidate made = candidate(queue.device);
+  Candidate made = candidate(queue.device, facts);
   const base::MutexLock lock(mutex_);
   if (!only_capped || live_.cap().permille != 0) return take_part(std::move(made));
   const bool known = std::any_of(processors_.begin(), processors_.end(),
@@ -90,16 +69,15 @@ void TurnDevices::add(const QueueRecord& queue) noexcept try {
 } catch (...) {  // out of memory: no turns on this device
 }
 
-TurnDevices::Candidate TurnDevices::candidate(cl_device_id device) const {
-  Candidate made{device, {}, nvidia_address(next_, device)};
+TurnDevices::Candidate TurnDevices::candidate(cl_device_id device, const DeviceFacts& facts) const {
+  Candidate made{device, {}, facts.nvidia_address};
   made.options.folder = settings_.registry;
-  made.options.identity = turn_identity(next_, device);
-  made.options.device = name_of(next_, device);
+  made.options.identity = turn_identity(facts);
+  made.options.device = facts.name;
   made.options.tenant = live_.tenant();
   made.options.priority = priority_of(settings_.turns.priority);
-  made.options.only_if_needed =
-      settings_.turns.mode == base::TurnMode::needed ||
-      (settings_.turns.mode == base::TurnMode::automatic && has_time_slices(next_, device));
+  made.options.only_if_needed = settings_.turns.mode == base::TurnMode::needed ||
+                                (settings_.turns.mode == base::TurnMode::automatic && has_time_slices(facts));
   return made;
 }
 

@@ -16,6 +16,7 @@
 #include "base/mutex.h"
 #include "base/opencl.h"
 #include "base/settings.h"
+#include "interpose/drivers/devices.h"
 #include "interpose/policies/cost_keys.h"
 #include "interpose/state/records.h"
 #include "interpose/turns/device_turn.h"
@@ -34,9 +35,9 @@ enum class TurnExemption : std::uint8_t {
 inline constexpr std::array<const char*, 4> kTurnExemptions = {"user_event", "queue", "callback", "unneeded"};
 
 // What the file of a device's participants is named after: the same in every process.
-std::string turn_identity(const Table& next, cl_device_id device);
+std::string turn_identity(const DeviceFacts& facts);
 // What the device is for turns, as CL_CLEAVE_DEVICE_TURNS says it.
-const char* turn_kind(const Table& next, cl_device_id device) noexcept;
+const char* turn_kind(const DeviceFacts& facts) noexcept;
 
 inline LaunchWeight weight_of(const QueueRecord& queue) {
   return queue.low_priority ? LaunchWeight::quarter : LaunchWeight::whole;
@@ -52,7 +53,7 @@ class TurnDevices {
   [[nodiscard]] bool may_take_turns() const;
 
   // The program has made a queue on this device.
-  void add(const QueueRecord& queue) noexcept;
+  void add(const QueueRecord& queue, const DeviceFacts& facts) noexcept;
 
   // Looks whether weight or cap have changed: two loads, and without a settings file one.
   void follow_limits() noexcept {
@@ -136,7 +137,7 @@ class TurnDevices {
     turns::Options options;
     std::string address;  // for OutsiderWatch
   };
-  [[nodiscard]] Candidate candidate(cl_device_id device) const;
+  [[nodiscard]] Candidate candidate(cl_device_id device, const DeviceFacts& facts) const;
   void take_part(Candidate candidate) CLEAVE_REQUIRES(mutex_);
   [[nodiscard]] DeviceTurn* find(cl_device_id device) const noexcept;
   void warn(const std::string& problem);

@@ -103,7 +103,7 @@ struct Blocking<Entry, name, Result(CL_API_CALL*)(cl_command_queue, Parameters..
 
   static Result enqueue(Interposer& p, cl_command_queue queue, Parameters... parameters) {
     const GateGuard guard(p.gates.of(queue));
-    return next_function<Entry>(p.next, queue)(queue, parameters...);
+    return next_function<Entry>(p, queue)(queue, parameters...);
   }
 };
 

@@ -21,6 +21,12 @@ constexpr base::Nanoseconds kTooShortToTime = 2ms;
 // How long a driver is watched that is not known to make progress while no thread waits in it.
 constexpr base::Nanoseconds kStallTimeout = 2s;
 
+bool flush_pinned(const Table& next, RecordMap<QueueRecord>& queues, cl_command_queue queue) noexcept {
+  const cl_int error = next.clFlush(queue);
+  if (queues.unpin(queue)) next.clReleaseCommandQueue(queue);
+  return error == CL_SUCCESS;
+}
+
 // Flushes all queues of the program: the awaited command may depend on any of them.
 void flush_all(const WaitContext& context) noexcept try {
   std::vector<cl_command_queue> queues;
@@ -72,17 +78,14 @@ bool is_never_watched(base::WaitMode mode, const DriverWaits& driver) {
 // Null if waits on this queue are left to the driver.
 DriverWaits* find_driver(const WaitContext& context, const std::optional<QueueRecord>& queue) noexcept {
   if (!queue || !queue->plain) return nullptr;
-  DriverWaits* const driver = context.statistics.driver(context.next, queue->device);
+  DriverWaits* const driver = context.statistics.driver(context.devices, queue->device);
   return driver == nullptr || is_never_watched(context.mode, *driver) ? nullptr : driver;
 }
 
 }  // namespace
 
 bool flush_if_known(const Table& next, RecordMap<QueueRecord>& queues, cl_command_queue queue) noexcept {
-  if (!queues.pin(queue)) return false;
-  const cl_int error = next.clFlush(queue);
-  if (queues.unpin(queue)) next.clReleaseCommandQueue(queue);
-  return error == CL_SUCCESS;
+  return queues.pin(queue) && flush_pinned(next, queues, queue);
 }
 
 bool may_sleep(const WaitContext& context) noexcept {
@@ -153,12 +156,13 @@ void Wait::decide(cl_event event) noexcept {
   sleeping_ = !too_short && !history_->expects_brief(kind_);
 }
 
-// Enqueues a marker behind all commands of the queue.
+// Enqueues a marker behind all commands of the queue, which may be an event's: then another thread may release it.
 bool Wait::mark() noexcept {
+  if (!context_.records.queues.pin(queue_)) return false;
   cl_event made = nullptr;
-  if (context_.next.clEnqueueMarkerWithWaitList(queue_, 0, nullptr, &made) != CL_SUCCESS) return false;
-  marker_ = launch::Event(context_.next, made);
-  return context_.next.clFlush(queue_) == CL_SUCCESS;
+  const bool marked = context_.next.clEnqueueMarkerWithWaitList(queue_, 0, nullptr, &made) == CL_SUCCESS;
+  if (marked) marker_ = launch::Event(context_.next, made);
+  return flush_pinned(context_.next, context_.records.queues, queue_) && marked;
 }
 
 void Wait::watch_queue(std::span<const cl_event> list) noexcept {

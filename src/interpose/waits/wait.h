@@ -31,6 +31,7 @@ namespace cleave::interpose {
 // What waits depend on. Everything must outlive its users.
 struct WaitContext {
   const Table& next;
+  Devices& devices;
   base::Clock& clock;
   const base::WaitMode mode;
   neighbours::Neighbours& neighbours;

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include "interpose/drivers/device_queries.h"
-#include "interpose/drivers/quirks.h"
-
 namespace cleave::interpose {
 namespace {
 
@@ -13,11 +10,9 @@ constexpr unsigned kEnoughBrief = 4;
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
-void ask(const Table& next, cl_device_id device, DriverWaits& driver) noexcept {
-  cl_device_type type = CL_DEVICE_TYPE_CPU;
-  next.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, nullptr);
-  driver.processor.store((type & CL_DEVICE_TYPE_CPU) != 0, kRelaxed);
-  driver.watchable.store(!lacks_markers(next, device) && !quirks_of(next, device).remote, kRelaxed);
+void note(const DeviceFacts& facts, DriverWaits& driver) noexcept {
+  driver.processor.store(facts.is_processor(), kRelaxed);
+  driver.watchable.store(!facts.lacks_markers && !facts.quirks.remote, kRelaxed);
   driver.ready.store(true, std::memory_order_release);
 }
 
@@ -59,13 +54,15 @@ base::Nanoseconds WaitHistory::predicted(WaitKind kind) const noexcept {
   return base::Nanoseconds(kinds_[static_cast<std::size_t>(kind)].last.load(kRelaxed));
 }
 
-DriverWaits* WaitStatistics::driver(const Table& next, cl_device_id device) noexcept {
+DriverWaits* WaitStatistics::driver(Devices& devices, cl_device_id of) noexcept {
+  const Devices::Facts facts = devices.of(of);
+  cl_device_id const device = facts->root;
   for (DriverWaits& driver : drivers_) {
     cl_device_id known = driver.device.load(kRelaxed);
     if (known == nullptr && driver.device.compare_exchange_strong(known, device, kRelaxed)) known = device;
     if (known != device) continue;
-    // Concurrent threads all query, with the same result.
-    if (!driver.ready.load(std::memory_order_acquire)) ask(next, device, driver);
+    // Concurrent threads all note the same.
+    if (!driver.ready.load(std::memory_order_acquire)) note(*facts, driver);
     return &driver;
   }
   return nullptr;

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/opencl.h"
 #include "base/this_thread.h"
+#include "interpose/drivers/devices.h"
 #include "interpose/waits/spin_detector.h"
 
 namespace cleave::interpose {
@@ -73,7 +74,7 @@ class alignas(64) WaitHistory {
   std::atomic<pthread_t> user_{};  // the first thread to use it
 };
 
-// What is known of the waits of one device's driver.
+// What is known of the waits of one device's driver. That of a sub-device is its root's.
 struct DriverWaits {
   std::atomic<cl_device_id> device{nullptr};
   std::atomic<bool> ready{false};          // the following members are known
@@ -90,7 +91,7 @@ class WaitStatistics {
   }
 
   // Null if there are too many devices.
-  DriverWaits* driver(const Table& next, cl_device_id device) noexcept;
+  DriverWaits* driver(Devices& devices, cl_device_id of) noexcept;
 
   void count(base::Nanoseconds slept) noexcept;
   [[nodiscard]] std::uint64_t sleeping() const noexcept { return sleeping_.load(std::memory_order_relaxed); }

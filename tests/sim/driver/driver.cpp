@@ -113,6 +113,11 @@ std::vector<std::string> Driver::live_objects() const {
   return state_->live_objects();
 }
 
+std::vector<std::string> Driver::uses_of_released() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->uses_of_released;
+}
+
 std::uint64_t Driver::id(const void* handle) const {
   const std::lock_guard lock(state_->mutex);
   const Object* object = state_->find(handle);

@@ -111,6 +111,9 @@ class Driver {
   // Their names as in the log, sorted: "event#3".
   std::vector<std::string> live_objects() const;
 
+  // Calls with a handle to which the program had no reference left, or of an object that is gone: "clGetDeviceInfo: device#2".
+  std::vector<std::string> uses_of_released() const;
+
   // The id of a live object within its kind, as in launches and in the log; 0 for any other pointer.
   std::uint64_t id(const void* handle) const;
 

@@ -44,9 +44,9 @@ TEST_F(CleaveInfo, AnswersTheDocumentedQueries) {
   EXPECT_EQ(cores, 128U);
   std::array<char, 64> turns{};
   EXPECT_EQ(info(driver.device(), CL_CLEAVE_DEVICE_TURNS, turns.size(), turns.data(), nullptr), CL_SUCCESS);
-  EXPECT_EQ(std::string(turns.data()),
-            turns::SharedFile::name_for(interpose::turn_identity(sim::Driver::table(), driver.device())) +
-                "\tdevice");
+  EXPECT_EQ(std::string(turns.data()), turns::SharedFile::name_for(interpose::turn_identity(
+                                           *interpose::interposer().devices.of(driver.device()))) +
+                                           "\tdevice");
   ASSERT_EQ(launch(make_kernel()), CL_SUCCESS);
   EXPECT_NE(text(info, CL_CLEAVE_STATISTICS).find("\"slices\":20"), std::string::npos);
 }

@@ -102,6 +102,7 @@ class InterposerFixture : public InterposedDriver, public kit::Setup {
     kit::eventually([&] { return all_is_released(); });
     EXPECT_EQ(driver.live_objects(), std::vector<std::string>{}) << "leaked";
     EXPECT_FALSE(driver.hung());
+    EXPECT_EQ(driver.uses_of_released(), std::vector<std::string>{});
   }
 
   // Of zeros.

@@ -336,7 +336,9 @@ TEST(LiveMemoryLimits, ALimitThatAppearsCountsFromThenOn) {
   configuration.file = folder.write("cleave.toml", "[turns]\nweight = 5\n");
   limits::LiveLimits live(configuration);
   base::ForkLocks forks;
-  interpose::MemoryLimits memory(forks, sim::Driver::table(), live, "");
+  interpose::ObjectRecords records(forks);
+  interpose::Devices devices(forks, sim::Driver::table(), configuration.settings, records);
+  interpose::MemoryLimits memory(forks, sim::Driver::table(), devices, live, "");
   EXPECT_FALSE(memory.active());
   folder.write("cleave.toml", "[limits]\nmemory = \"8M\"\n");
   EXPECT_TRUE(kit::eventually([&] { return memory.active(); })) << "nobody else looks at the file";

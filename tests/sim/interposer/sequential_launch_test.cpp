@@ -47,7 +47,7 @@ TEST_P(SequentialOnALazyDriver, UnflushedWaitListQueueCausesNoDeadlock) {
 }
 
 TEST_P(Sequential, ReleasedQueueIsNotFlushed) {
-  cl_command_queue other = make_queue();
+  cl_command_queue other = cl.queue(context, device).detach();
   const kit::Event upstream = cl.marker_event(other);
   ASSERT_EQ(cl.wait({upstream}), CL_SUCCESS);
   const std::string gone = "queue#" + std::to_string(driver.id(other));

@@ -24,9 +24,11 @@ TEST(TurnsOnProcessors, BeginWhenACapAppears) {
   base::ForkLocks forks;
   interpose::TurnDevices devices(forks, sim::Driver::table(), driver.clock(), configuration.settings, live,
                                  nullptr);
+  interpose::ObjectRecords records(forks);
+  interpose::Devices known(forks, sim::Driver::table(), configuration.settings, records);
   interpose::QueueRecord queue;
   queue.device = driver.device();
-  devices.add(queue);
+  devices.add(queue, *known.of(queue.device));
   devices.follow_limits();
   EXPECT_EQ(devices.of(queue.device), nullptr) << "the host's scheduler shares its processors out";
   folder.write("cleave.toml", "[turns]\nweight = 7\n[limits]\ncap = \"50%\"\n");

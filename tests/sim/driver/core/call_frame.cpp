@@ -6,6 +6,7 @@ namespace cleave::sim {
 
 CallFrame::CallFrame(DriverState& current, Function function)
     : state(current), lock(current.mutex), function_(function) {
+  state.called = function;
   state.record.count(function);
   if (state.record.wants_text()) call_ = state.record.enter(function, state.timeline.now());
   const std::string_view name = name_of(function);

@@ -143,7 +143,19 @@ Handle* DriverState::register_object(Object& object) {
   return &handle;
 }
 
+void DriverState::note_if_released(const void* handle) const {
+  const Object* const object = find(handle);
+  const auto former = object == nullptr ? former_.find(handle) : former_.end();
+  if (object == nullptr && former == former_.end()) return;
+  const bool root =
+      object != nullptr && object->kind == Kind::device && !static_cast<const Device&>(*object).parent;
+  if (object != nullptr && (root || object->kind == Kind::platform || object->references() != 0)) return;
+  uses_of_released.push_back(std::string(name_of(called)) + ": " +
+                             (object != nullptr ? object->label() : former->second));
+}
+
 void DriverState::unregister_object(Object& object) {
+  former_.emplace(object.handle, object.label());
   object.handle->object = nullptr;
   objects_.erase(object.handle);
   --live_[static_cast<std::size_t>(object.kind)];

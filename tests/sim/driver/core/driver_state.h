@@ -88,10 +88,13 @@ class DriverState final : public base::Clock {
   }
   template <ObjectHandle H>
   auto& get(H handle, cl_int otherwise = BehindHandle<H>::Type::invalid) const {
+    note_if_released(handle);
     auto* object = find_as<typename BehindHandle<H>::Type>(handle);
     if (object == nullptr) throw Error{otherwise};
     return *object;
   }
+  // Drivers may have freed an object with the program's last reference, even if others refer to it.
+  void note_if_released(const void* handle) const;
   Handle* register_object(Object& object);  // for Object only
   // For the platform, its devices, and all objects that are made from now on.
   void set_dispatch_data(void* data);
@@ -115,6 +118,8 @@ class DriverState final : public base::Clock {
   std::shared_ptr<Platform> platform;
   std::vector<std::shared_ptr<Device>> devices;
   std::atomic<bool> hung{false};
+  Function called{};  // latest
+  mutable std::vector<std::string> uses_of_released;
 
  private:
   void make_devices();
@@ -125,6 +130,7 @@ class DriverState final : public base::Clock {
   std::deque<Handle> handles_;
   void* dispatch_data_ = nullptr;
   std::unordered_map<const void*, Object*> objects_;
+  std::unordered_map<const void*, std::string> former_;  // labels of objects that are gone
   std::array<std::size_t, kind_count> live_{};
   std::array<std::uint64_t, kind_count> ids_{};
 };

@@ -1,0 +1,107 @@
+// What is known of each device: asked once, when the program gets it or first uses it, and remembered.
+//
+// The program may release a sub-device while its queues and programs live on, and a driver may then have freed it. So nothing is
+// asked of one later; a call that cannot be avoided is made within a DeviceHold. A handle that a driver gives away again comes
+// from clCreateSubDevices, where what was known of it is replaced. Root devices are never freed.
+//
+// Thread-safe. Does not throw. The lock is not held while a driver is called.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/fork_locks.h"
+#include "base/mutex.h"
+#include "base/opencl.h"
+#include "base/settings.h"
+#include "interpose/drivers/quirks.h"
+#include "interpose/state/held_handles.h"
+#include "interpose/state/records.h"
+#include "plan/device.h"
+
+namespace cleave::interpose {
+
+// The defaults are what is assumed of a device that answers nothing.
+struct DeviceFacts {
+  cl_device_id root = nullptr;  // itself, if it is no sub-device
+  cl_platform_id platform = nullptr;
+  cl_device_type type = CL_DEVICE_TYPE_CPU;
+  cl_uint vendor = 0;
+  std::optional<cl_uint> compute_units;
+  std::optional<std::array<std::size_t, 3>> max_work_items;
+  std::string name;
+  std::string driver;           // name_driver() of it (driver_probe.h)
+  std::uint64_t driver_id = 0;  // a hash of that; 0: unknown
+  std::uint64_t identity = 0;   // identity_of() it (device_queries.h)
+  std::string nvidia_address;   // nvidia_address() of it
+  bool lacks_markers = true;    // of OpenCL 1.0 or 1.1, which lack markers with wait lists
+  bool may_have_timer = false;  // of OpenCL 2.1 or later
+  Quirks quirks;
+  plan::Device plan;
+  SuggestLocalSize suggest_local_size = nullptr;
+
+  [[nodiscard]] bool is_processor() const { return (type & CL_DEVICE_TYPE_CPU) != 0; }
+};
+
+class Devices {
+ public:
+  using Facts = std::shared_ptr<const DeviceFacts>;
+
+  // Everything must outlive this.
+  Devices(base::ForkLocks& forks, const Table& next, const base::Settings& settings, ObjectRecords& records);
+
+  // Never null. Requires: the program has just used the handle, or it is known, or of a root device.
+  Facts of(cl_device_id device) noexcept;
+
+  // The program has received these sub-devices.
+  void add_sub_devices(std::span<const cl_device_id> devices) noexcept;
+
+  // The platforms of all known devices.
+  std::vector<cl_platform_id> platforms();
+
+ private:
+  friend class DeviceHold;
+  Facts find(cl_device_id device) noexcept;
+  Facts ask(cl_device_id device) const;
+
+  const Table& next_;
+  const base::Settings& settings_;
+  RecordMap<HeldRecord>& sub_devices_;
+  const Facts unknown_;
+  base::Mutex mutex_;
+  std::map<cl_device_id, Facts> facts_ CLEAVE_GUARDED_BY(mutex_);
+};
+
+// Allows for a call of our own on a device: always on a root device, and on a sub-device while the program has it.
+class DeviceHold {
+ public:
+  DeviceHold(Devices& devices, cl_device_id device) {
+    if (devices.of(device)->root != device) hold_.emplace(devices.next_, devices.sub_devices_, device);
+  }
+  [[nodiscard]] explicit operator bool() const { return !hold_ || *hold_; }
+
+ private:
+  std::optional<Hold<cl_device_id>> hold_;
+};
+
+// The same for several.
+class DeviceHolds {
+ public:
+  DeviceHolds(Devices& devices, std::span<const cl_device_id> all) {
+    for (const cl_device_id each : all) all_held_ = bool(holds_.emplace_back(devices, each)) && all_held_;
+  }
+  [[nodiscard]] explicit operator bool() const { return all_held_; }
+
+ private:
+  std::deque<DeviceHold> holds_;
+  bool all_held_ = true;
+};
+
+}  // namespace cleave::interpose
