@@ -91,13 +91,14 @@ bool try_lock_byte(int fd, off_t offset) {
   return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
-bool lock_byte(int fd, off_t offset, std::int64_t patience_ns) {
-  const std::int64_t until = now_ns() + patience_ns;
+bool lock_byte(int fd, off_t offset, std::int64_t& patience_ns) {
   for (long pause = kFirstPause;; pause = std::min(2 * pause, kMillisecond)) {
     if (try_lock_byte(fd, offset)) return true;
     if (errno != EAGAIN && errno != EACCES) return false;
-    if (now_ns() > until) return errno = EAGAIN, false;
+    if (patience_ns <= 0) return errno = EAGAIN, false;
+    const std::int64_t before = now_ns();
     pause_for(pause);
+    patience_ns -= std::min<std::int64_t>(now_ns() - before, 2 * pause);
   }
 }
 

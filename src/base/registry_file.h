@@ -27,8 +27,10 @@ int open_or_create_registry_file(int folder, const std::string& name);
 
 // False at once, with EAGAIN or EACCES, if another process has the byte locked.
 bool try_lock_byte(int fd, off_t offset);
-// Waits with short sleeps, since a lock that could be waited for has no time-out. EAGAIN: it was locked for all of `patience`.
-bool lock_byte(int fd, off_t offset, std::int64_t patience_ns);
+// Waits with short sleeps, since a lock that could be waited for has no time-out, and takes them off `patience_ns`. EAGAIN: it was
+// locked for all of that. A sleep that lasts longer than it should, on a busy machine, counts only twice what it should: the lock's
+// holder, too, waits for a processor.
+bool lock_byte(int fd, off_t offset, std::int64_t& patience_ns);
 void unlock_bytes(int fd, off_t offset, off_t count = 1);
 // Whether another process has the byte locked so that `type` could not be had. If the system cannot tell, it counts as locked.
 bool is_byte_locked(int fd, short type, off_t offset);

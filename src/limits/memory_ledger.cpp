@@ -21,8 +21,10 @@
 namespace cleave::limits {
 namespace {
 
-// Who holds the lock for so long is stopped: a booking takes microseconds.
-constexpr std::int64_t kPatience = 100'000'000;
+// How long a search for a free slot may take: who locks very many ranges of the file makes each look at its locks slow.
+constexpr std::int64_t kLongestSearch = 100'000'000;
+
+std::int64_t steady_now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
 struct FileHead {
   std::uint32_t magic = 0;
@@ -52,8 +54,7 @@ std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
 std::uint64_t new_ledger_nonce() {
   std::uint64_t nonce = 0;
   if (getrandom(&nonce, sizeof nonce, GRND_NONBLOCK) != sizeof nonce) {
-    nonce = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()) << 22U |
-            static_cast<std::uint64_t>(getpid());
+    nonce = static_cast<std::uint64_t>(steady_now()) << 22U | static_cast<std::uint64_t>(getpid());
   }
   return std::max<std::uint64_t>(nonce, 1);
 }
@@ -124,7 +125,8 @@ bool MemoryLedger::claim_slot(std::string_view device) noexcept {
     if (!base::write_at(file_.get(), &head, sizeof head, 0)) return fail("it cannot be written");
   }
   if (head.magic != kMagic || head.version != kVersion) return fail("it holds something else; delete it");
-  for (unsigned slot = 0; slot < kSlots; ++slot) {
+  const std::int64_t until = steady_now() + kLongestSearch;
+  for (unsigned slot = 0; slot < kSlots && steady_now() < until; ++slot) {
     if (!base::try_lock_byte(file_.get(), kSlotLocks + static_cast<off_t>(slot))) continue;
     slot_ = slot;
     return write_entry() || fail("it cannot be written");
@@ -136,7 +138,12 @@ bool MemoryLedger::write_entry() noexcept {
   return base::write_at(file_.get(), &entry_, sizeof entry_, offset_of_entry(slot_));
 }
 
-bool MemoryLedger::lock() noexcept { return base::lock_byte(file_.get(), kLock, kPatience); }
+// Once it was held for too long, whoever holds it is not waited for again until it has been seen free.
+bool MemoryLedger::lock() noexcept {
+  const bool locked = base::lock_byte(file_.get(), kLock, patience_);
+  if (locked) patience_ = kPatience;
+  return locked;
+}
 
 void MemoryLedger::unlock() noexcept { base::unlock_bytes(file_.get(), kLock); }
 

@@ -5,8 +5,8 @@
 // Nothing stays booked for a process that has ended: each holds a lock on the byte of its slot as long as it lives, which the
 // kernel releases however it ends. Bookings are exact: a process writes down what it wants, then reads what all have, and takes
 // its own back if that is too much; a lock keeps two that do so at a time from refusing each other. Where that lock's holder is
-// stopped, a booking goes on without it after 100 ms: then two may be refused where one would have fitted, but never is more
-// booked than the limit.
+// stopped, a booking goes on without it after 100 ms, and those that follow at once until it is free again: then two may be refused
+// where one would have fitted, but never is more booked than the limit.
 //
 // The file is not trusted. It is read and written with pread() and pwrite(), never mapped. Who may write it can have the
 // allocations of a tenant refused, and can do nothing else.
@@ -91,7 +91,11 @@ class MemoryLedger {
   [[nodiscard]] bool read_entries(std::size_t& entries) noexcept;
   bool fail(const char* why) noexcept;
 
+  // Who holds the lock for so long is stopped: a booking takes microseconds.
+  static constexpr std::int64_t kPatience = 100'000'000;
+
   base::VerifiedDescriptor file_;
+  std::int64_t patience_ = kPatience;  // with the lock's present holder
   unsigned slot_ = kSlots;
   LedgerEntry entry_;
   std::array<LedgerEntry, kSlots> all_;

@@ -22,7 +22,17 @@ namespace {
 constexpr std::uint32_t kLockCount = 1 << 10;
 
 // Who holds the lock for so long is stopped: a step takes microseconds.
-constexpr Ns kLongestStep = 100'000'000;
+constexpr Ns kLongestStep = 50'000'000;
+
+// How long a step waits for locks in all: for a stopped holder's, and for the next one.
+constexpr Ns kPatience = 2 * kLongestStep;
+
+// How often a step finds that another lock byte has come into use while it waited. That happens once for each process that is
+// stopped in the middle of its step, unless somebody makes it happen.
+constexpr int kMostMoves = 16;
+
+// How long a search for a free slot may take: who locks very many ranges of the file makes each look at its locks slow.
+constexpr Ns kLongestSearch = 100'000'000;
 
 bool may_write() { return base::may_write_up_to(SharedFile::kSize); }
 
@@ -104,7 +114,8 @@ bool SharedFile::map() {
 }
 
 std::uint32_t SharedFile::claim_slot() {
-  for (std::uint32_t slot = 0; slot < kMaxParticipants; ++slot) {
+  const Ns until = monotonic_now() + kLongestSearch;
+  for (std::uint32_t slot = 0; slot < kMaxParticipants && monotonic_now() < until; ++slot) {
     if (base::try_lock_byte(file_.get(), kSlotLocks + static_cast<off_t>(slot))) return own_slot_ = slot;
   }
   return kNobody;
@@ -120,8 +131,12 @@ bool SharedFile::is_alive(std::uint32_t slot) const {
   return base::is_byte_locked(file_.get(), F_WRLCK, kSlotLocks + static_cast<off_t>(slot));
 }
 
-bool SharedFile::lock(std::uint32_t number) const {
-  return base::lock_byte(file_.get(), kLocks + static_cast<off_t>(number % kLockCount), kLongestStep);
+bool SharedFile::lock(std::uint32_t number, Ns& patience) const {
+  const Ns most = std::min(patience, kLongestStep);
+  Ns left = most;
+  const bool locked = base::lock_byte(file_.get(), kLocks + static_cast<off_t>(number % kLockCount), left);
+  patience -= most - left;
+  return locked;
 }
 
 void SharedFile::unlock() const { base::unlock_bytes(file_.get(), kLocks, kLockCount); }
@@ -145,9 +160,10 @@ bool SharedFile::read(State& state) const {
 }
 
 // The next lock byte replaces one whose holder is stopped.
-bool SharedFile::pass_broken_lock() {
+bool SharedFile::pass_broken_lock(Ns& patience) {
   const std::uint32_t next = before_.header.lock + 1;
-  if (!lock(next)) return errno == EAGAIN || fail("it cannot be locked");
+  if (!lock(next, patience))
+    return fail(errno == EAGAIN ? "another process keeps it locked" : "it cannot be locked");
   Header now_there;
   if (base::read_at(file_.get(), &now_there, sizeof now_there, 0) && now_there.lock + 1 == next) {
     base::write_at(file_.get(), &next, sizeof next, offsetof(Header, lock));
@@ -158,7 +174,9 @@ bool SharedFile::pass_broken_lock() {
 
 bool SharedFile::begin_update() {
   if (!problem_.empty()) return false;
-  for (;;) {
+  Ns patience = kPatience;
+  for (int moves = 0;; ++moves) {
+    if (moves == kMostMoves) return fail("another process keeps changing it");
     if (!file_.is_valid()) {
       file_.close();  // the number may soon be that of another descriptor of the same file
       return fail("the program has closed it");
@@ -167,9 +185,9 @@ bool SharedFile::begin_update() {
     Header first;
     if (!base::read_at(file_.get(), &first, sizeof first, 0)) return fail("it cannot be read");
     before_.header.lock = first.lock;
-    if (!lock(first.lock)) {
+    if (!lock(first.lock, patience)) {
       if (errno != EAGAIN) return fail("it cannot be locked");
-      if (!pass_broken_lock()) return false;
+      if (!pass_broken_lock(patience)) return false;
       continue;
     }
     now_ = monotonic_now();

@@ -11,6 +11,9 @@
 // participant holds a lock on the byte of its slot as long as it lives, which tells the others so; unlike a process id it
 // means the same in every container.
 //
+// A step waits at most 100 ms for locks, whoever holds them and whatever the file says: then the file counts as unusable, for this
+// process and for good. Nothing else here waits, but wait_for_wake() and wait_for_members().
+//
 // Thread-safe but for update() and claim_slot(), which are for one thread at a time.
 #pragma once
 
@@ -68,11 +71,11 @@ class SharedFile final : public Liveness {
   // False: the file cannot be used any more, for the reason in problem().
   template <typename Step>
   bool update(Step step) {
-    while (begin_update()) {
+    for (int late = 0; late < kMostLateSteps && begin_update(); ++late) {
       step(after_.view(), now_);
       if (commit()) return true;
     }
-    return false;
+    return fail("its locks are slow");
   }
 
   // A copy of the state, sane but perhaps of different moments.
@@ -91,14 +94,18 @@ class SharedFile final : public Liveness {
   void forget();
 
  private:
+  // A step that took too long is made again so often: one that is late for want of a processor once is not late each time.
+  static constexpr int kMostLateSteps = 4;
+
   explicit SharedFile(int fd) { file_.open(fd); }
   static std::shared_ptr<SharedFile> adopt(int fd, const std::string& path, std::string& problem);
   bool map();
   bool begin_update();
   bool commit();
-  bool lock(std::uint32_t number) const;
+  // Waits no longer than `patience`, and takes from it what it has waited.
+  bool lock(std::uint32_t number, Ns& patience) const;
   void unlock() const;
-  bool pass_broken_lock();
+  bool pass_broken_lock(Ns& patience);
   bool read_state(State& state, Ns now) const;
   void wake(std::size_t offset) const;
   bool wait(std::size_t offset, std::uint32_t value, const Ns* until) const;

@@ -8,6 +8,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "tests/kit/hostile_file.h"
 #include "tests/kit/temporary_folder.h"
 #include "tests/kit/threads.h"
 
@@ -75,6 +76,22 @@ TEST_F(CacheFolder, DoesNotBlockOnAPipe) {
   ASSERT_EQ(mkfifo(path().c_str(), 0600), 0);
   append_line(folder, "file", "one\n");
   EXPECT_EQ(read(), "");
+}
+
+TEST_F(CacheFolder, NothingDoneToItsFilesHoldsUpAProgram) {
+  for (const char* const end : {"", ".new", ".lock"}) {
+    for (const kit::HostileFile& attack : kit::hostile_files(1 << 20)) {
+      rewrite("a");
+      const kit::Attack attacker(attack, path() + end);
+      kit::must_return(attack.name + ": file" + end, [&] {
+        static_cast<void>(read());
+        append_line(folder, "file", "one\n");
+        rewrite("b");
+        static_cast<void>(read());
+      });
+      std::filesystem::remove_all(folder);
+    }
+  }
 }
 
 TEST_F(CacheFolder, UnwritableFolderIsNoError) {

@@ -23,6 +23,7 @@
 #include "neighbours/peers_source.h"
 #include "neighbours/registry_folder.h"
 #include "tests/kit/eventually.h"
+#include "tests/kit/hostile_file.h"
 #include "tests/kit/temporary_folder.h"
 #include "tests/kit/threads.h"
 
@@ -211,6 +212,25 @@ TEST_F(ProcessRegistry, GarbageFilesAreIgnored) {
   EXPECT_TRUE(std::filesystem::exists(folder() + "/README"));
   EXPECT_TRUE(std::filesystem::exists(folder() + "/1.0123456789abcdef")) << "it may be in the making";
   EXPECT_FALSE(std::filesystem::exists(folder() + "/3.0123456789abcdef"));
+}
+
+// Of others' files: its own is read-only for other users.
+TEST_F(ProcessRegistry, NothingDoneToAFileHoldsUpItsUsers) {
+  for (const kit::HostileFile& attack : kit::hostile_files(1 << 20)) {
+    RegistryEntry entry(forks_, folder());
+    entry.publish();
+    const kit::Attack attacker(attack, folder() + "/1.0123456789abcdef");
+    kit::must_return(attack.name, [&] {
+      static_cast<void>(live_entries(folder()));
+      RegistryEntry more(forks_, folder());
+      more.publish();
+      more.count_unsplit();
+      more.withdraw();
+      entry.count_unsplit();
+      entry.withdraw();
+    });
+    std::filesystem::remove_all(folder());
+  }
 }
 
 // Files of another user, which only root can make.

@@ -37,9 +37,11 @@ bool lock(const base::FileDescriptor& file) {
   return false;
 }
 
+// What is there under that name, which may be a pipe or under a lease that would hold the program up, is not opened.
 bool write_whole(const std::string& path, const std::string& text) {
+  unlink(path.c_str());
   const base::FileDescriptor file(
-      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+      open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   return file.is_open() && base::write_all(file.get(), text);
 }
 

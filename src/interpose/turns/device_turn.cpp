@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "base/log.h"
 #include "base/scoped_thread_state.h"
 
 namespace cleave::interpose {
@@ -135,6 +136,17 @@ void DeviceTurn::note_problem(const std::string& problem) noexcept try {
 } catch (...) {  // out of memory: the report lacks it
 }
 
+// The process goes on without.
+void DeviceTurn::lose_turns() noexcept try {
+  const std::string problem = turns_.problem();
+  if (part_.exchange(Part::impossible) == Part::joined && !problem.empty()) {
+    base::log_line("no turns any more with other processes on " + log_.device() + ": " + problem +
+                   " (CLEAVE_TURNS=off does without)");
+  }
+  note_problem(problem);
+} catch (...) {  // out of memory: it is not said
+}
+
 void DeviceTurn::leave() noexcept {
   stopped_ = true;  // the keeper does not call the driver any more, which may be ending, too
   outsiders_.stop();
@@ -197,10 +209,7 @@ bool DeviceTurn::change_holder(Change change) {
   unused_since_ = holds ? now() : 0;  // what may be left of the turn before has all but ended
   ++number_;
   if (!holds) {
-    if (!turns_.has_joined()) {
-      part_ = Part::impossible;
-      note_problem(turns_.problem());
-    }
+    if (!turns_.has_joined()) lose_turns();
     forget_all();
   }
   changed_.notify_all();

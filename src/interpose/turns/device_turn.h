@@ -230,6 +230,7 @@ class DeviceTurn {
   void note_use() CLEAVE_REQUIRES(mutex_);
   void give_back() CLEAVE_REQUIRES(mutex_);
   void note_problem(const std::string& problem) noexcept CLEAVE_REQUIRES(mutex_);
+  void lose_turns() noexcept CLEAVE_REQUIRES(mutex_);
   [[nodiscard]] turns::Ns now() const;
   void sleep_for(turns::Ns time) const;
   [[nodiscard]] bool has_ended(cl_event event) const noexcept;
