@@ -66,6 +66,8 @@ void add_libraries(const Libraries& libraries, const Lookup& lookup, std::vector
     variables.push_back({variable, base::join(base::put_first(std::move(first), rest), ':')});
   };
   list("LD_PRELOAD", {libraries.drop_in, libraries.stub}, " :");
+  variables.push_back(
+      {base::kSanitizerOptions, base::with_preload_allowed(lookup(base::kSanitizerOptions).value_or(""))});
   list("LD_LIBRARY_PATH", {libraries.drop_in.parent_path()}, ":;");
   list("OPENCL_LAYERS", {libraries.layer}, ":");
 }

@@ -35,4 +35,11 @@ SearchList put_first(SearchList first, const SearchList& rest) {
   return list;
 }
 
+std::string with_preload_allowed(const std::string& options) {
+  constexpr std::string_view kOption = "verify_asan_link_order";
+  if (options.find(kOption) != std::string::npos) return options;
+  std::string more = options.empty() ? "" : options + ':';
+  return more.append(kOption).append("=0");
+}
+
 }  // namespace cleave::base

@@ -52,6 +52,16 @@ Finding needs_by_path(const std::string& name) {
           "see \"Loader\" above on whether the loader supports layers"};
 }
 
+// Instead of the others, since nothing is preloaded.
+Finding linked_with_sanitizer(const std::string& sanitizer) {
+  return {
+      Severity::ok,
+      "it needs " + sanitizer +
+          ", which must be the first of its libraries: nothing is preloaded, and it is intercepted by the "
+          "library search path and the layer",
+      ""};
+}
+
 Finding linked(const ElfFacts& facts, const std::string& name, const Installation& cleave) {
   if (name.find('/') != std::string::npos) return needs_by_path(name);
   if (cleave.can_preload())
@@ -99,6 +109,8 @@ void examine_elf(const fs::path& file, const ElfFacts& facts, const Installation
     findings.push_back(privileged(reason, registered));
     return;
   }
+  if (const std::string sanitizer = needed_first(facts); !sanitizer.empty() && cleave.can_preload())
+    return findings.push_back(linked_with_sanitizer(sanitizer));
   const std::string name = needed_opencl(facts);
   findings.push_back(name.empty() ? not_linked(cleave) : linked(facts, name, cleave));
   if (cleave.can_preload()) note_search_paths(facts, findings);

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "base/search_list.h"
+#include "cli/system/elf.h"
+#include "cli/system/executable.h"
 #include "cli/system/installation.h"
 
 namespace cleave::cli {
@@ -22,6 +24,30 @@ void set(const char* name, const std::string& value) { ::setenv(name, value.c_st
 void preload(const Installation& cleave) {
   const base::SearchList others = base::split(environment("LD_PRELOAD"), " :");
   set("LD_PRELOAD", base::join(base::put_first({cleave.drop_in, cleave.stub}, others), ':'));
+  // The program's children may be linked with it.
+  set(base::kSanitizerOptions, base::with_preload_allowed(environment(base::kSanitizerOptions)));
+}
+
+// Undoes what a `cleave run` above has done.
+void preload_nothing(const Installation& cleave) {
+  base::SearchList others = base::split(environment("LD_PRELOAD"), " :");
+  std::erase_if(others,
+                [&](const std::string& each) { return each == cleave.drop_in || each == cleave.stub; });
+  if (others.empty()) {
+    ::unsetenv("LD_PRELOAD");
+  } else {
+    set("LD_PRELOAD", base::join(others, ':'));
+  }
+}
+
+// Whether the program, or the interpreter of a script, ends if a library is preloaded.
+bool must_be_without_preload(const std::string& program) {
+  ProgramLookup found = find_program(program);
+  if (!found.file) return false;
+  if (const auto interpreter = interpreter_of(*found.file)) found = find_program(*interpreter);
+  if (!found.file) return false;
+  const ElfReading elf = read_elf(*found.file);
+  return elf.facts && !needed_first(*elf.facts).empty();
 }
 
 void prepend_library_path(const Installation& cleave) {
@@ -57,7 +83,7 @@ bool is_complete(const Installation& cleave) {
 }
 
 // Sets every variable that can hold the installation's path, and prints a line if some cannot.
-bool set_environment(const Installation& cleave) {
+bool set_environment(const Installation& cleave, const std::string& program) {
   const char* folder = cleave.drop_in_folder.c_str();
   if (!cleave.can_be_in_layers() && !cleave.can_be_in_library_path()) {
     std::fprintf(
@@ -66,7 +92,9 @@ bool set_environment(const Installation& cleave) {
         folder);
     return false;
   }
-  if (cleave.can_preload()) {
+  if (must_be_without_preload(program)) {
+    preload_nothing(cleave);
+  } else if (cleave.can_preload()) {
     preload(cleave);
   } else {
     std::fprintf(
@@ -93,7 +121,7 @@ int exec_program(const std::vector<std::string>& command) {
 
 int run(const RunRequest& request) {
   const Installation cleave = find_installation();
-  if (!is_complete(cleave) || !set_environment(cleave)) return 1;
+  if (!is_complete(cleave) || !set_environment(cleave, request.command.front())) return 1;
   for (const auto& [name, value] : request.settings) set(name.c_str(), value);
   return exec_program(request.command);
 }

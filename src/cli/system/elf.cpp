@@ -1,5 +1,6 @@
 #include "cli/system/elf.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <elf.h>
@@ -158,6 +159,16 @@ ElfReading read_elf(const std::filesystem::path& file) {
     reading.damage = damage.what();
   }
   return reading;
+}
+
+std::string needed_first(const ElfFacts& facts) {
+  const auto is_one = [](const std::string& name) {
+    const std::string file = std::filesystem::path(name).filename();
+    return file.starts_with("libasan.so") || file.starts_with("libclang_rt.asan") ||
+           file.starts_with("libhwasan.so") || file.starts_with("libclang_rt.hwasan");
+  };
+  const auto found = std::find_if(facts.needed.begin(), facts.needed.end(), is_one);
+  return found != facts.needed.end() ? *found : "";
 }
 
 std::string machine_name(std::uint16_t machine) {

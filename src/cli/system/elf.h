@@ -32,6 +32,10 @@ struct ElfReading {
 
 ElfReading read_elf(const std::filesystem::path& file);
 
+// The library that the program needs and that ends it where another one is preloaded in front of it: AddressSanitizer's, unless it
+// is linked statically. Empty: there is none.
+std::string needed_first(const ElfFacts& facts);
+
 // "x86-64", "AArch64", ... or "machine 42".
 std::string machine_name(std::uint16_t machine);
 

@@ -49,6 +49,14 @@ class Elf(Programs):
         self.assertIn("it is linked against libOpenCL.so.1: intercepted by the preloaded library", lines)
         self.assertRegex(lines, r"note +DT_RUNPATH /nowhere|note +DT_RPATH /nowhere")
 
+    def test_program_with_a_sanitizer_is_intercepted_without_preloading(self):
+        program = self.compile("sanitized", OPENCL_PROGRAM, "-fsanitize=address", "-lOpenCL")
+        if program is None:
+            self.skipTest("the compiler has no sanitizers here")
+        lines = self.examine(program)
+        self.assertIntercepted(lines)
+        self.assertRegex(lines, "it needs lib[^ ]*asan[^ ]*, which must be the first of its libraries: nothing is preloaded")
+
     def test_program_not_linked_against_opencl_is_intercepted(self):
         lines = self.examine(self.compile("unlinked", EMPTY_PROGRAM))
         self.assertIntercepted(lines)

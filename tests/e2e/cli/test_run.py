@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from command_test import CommandTest
-from support.options import CLEAVE, main
+from support.options import CLEAVE, FOLDER, main
 from support.processes import clean_environment
 
 ALL_BYTES = "import sys; sys.stdout.buffer.write(bytes(range(256)) * 4096)"
@@ -33,6 +33,42 @@ class ExitStatus(CommandTest):
             done = self.cleave("run", file)
             self.assertEqual(done.returncode, 126)
             self.assertRegex(done.stderr, rb"\Acleave: cannot run [^\n]+\n\Z")
+
+
+class Sanitizers(CommandTest):
+    """AddressSanitizer ends a program in which its library is not the first one."""
+
+    SOURCE = ('#include <cstdio>\n#include <cstdlib>\n'
+              'int main() { const char* p = std::getenv("LD_PRELOAD"); std::puts(p ? p : "nothing"); }')
+
+    def program(self):
+        program = self.compile("sanitized", self.SOURCE, "-fsanitize=address")
+        if program is None:
+            self.skipTest("the compiler has no sanitizers here")
+        native = self.cleave(command=program)
+        self.assertEqual((native.returncode, native.stdout), (0, b"nothing\n"), native.stderr)
+        return program
+
+    def test_program_starts_and_nothing_is_preloaded(self):
+        for command in ((), (CLEAVE, "run", "--"), ("sh", "-c", f"exec '{CLEAVE}' run -- \"$0\"")):
+            done = self.cleave("run", "--", *command, self.program())
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+            self.assertEqual(done.stdout, b"nothing\n")
+
+    def test_script_of_such_an_interpreter_starts(self):
+        script = self.script("script", f"#!{self.program()}\n")
+        done = self.cleave("run", "--", script)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"nothing\n", b""))
+
+    def test_child_of_another_program_starts(self):
+        done = self.cleave("run", "--", "sh", "-c", '"$0"; exit $?', self.program())
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertIn(str(FOLDER).encode(), done.stdout)
+
+    def test_what_the_user_preloads_stays(self):
+        environment = {"LD_PRELOAD": "libm.so.6", "ASAN_OPTIONS": "verify_asan_link_order=0"}
+        done = self.cleave("run", "--", self.program(), environment=environment)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"libm.so.6\n", b""))
 
 
 class Signals(CommandTest):

@@ -68,7 +68,14 @@ class Libraries(Environment):
         self.assertEqual(variables["LD_PRELOAD"], f"{DROP_IN}:{STUB}")
         self.assertEqual(variables["LD_LIBRARY_PATH"], str(DROP_IN.parent))
         self.assertEqual(variables["OPENCL_LAYERS"], str(LAYER))
+        self.assertEqual(variables["ASAN_OPTIONS"], "verify_asan_link_order=0")
         self.assertEqual(self.message, "")
+
+    def test_options_of_the_sanitizer_are_kept(self):
+        for before, after in (("detect_leaks=0", "detect_leaks=0:verify_asan_link_order=0"),
+                              ("verify_asan_link_order=1", "verify_asan_link_order=1")):
+            variables = self.run_and_get_environment(environment={"ASAN_OPTIONS": before})
+            self.assertEqual(variables["ASAN_OPTIONS"], after)
 
     def test_existing_entries_follow_in_their_order(self):
         before = {
