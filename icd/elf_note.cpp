@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file_descriptor.h"
+#include "base/own_descriptors.h"
 #include "base/regular_file.h"
 
 namespace cleave::icd {
@@ -89,7 +90,7 @@ bool has_face_note(const dl_phdr_info& library) {
 
 bool file_has_face_note(const std::string& path) {
   if (!base::irregularity_of(path, SIZE_MAX / 2).empty()) return false;
-  const base::FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  const base::FileDescriptor file(base::open_own(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY));
   if (!file.is_open()) return false;
   const auto header = record_at<ElfW(Ehdr)>(file, 0);
   const bool is_ours = header && std::memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
+#include "base/own_descriptors.h"
 #include "base/regular_file.h"
 #include "icd/elf_note.h"
 #include "icd/preload/calling_object.h"
@@ -26,7 +27,7 @@ constexpr const char* kLinkerCache = "/etc/ld.so.cache";
 
 std::string contents(const char* path) {
   std::string text;
-  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const int file = base::open_own(path, O_RDONLY | O_NONBLOCK);
   if (file < 0) return text;
   struct stat status {};
   constexpr off_t kLargest = 64 << 20;

@@ -10,6 +10,7 @@
 
 #include <sys/socket.h>
 
+#include "base/own_descriptors.h"
 #include "base/socket_address.h"
 
 namespace cleave::remote {
@@ -17,7 +18,9 @@ namespace {
 
 // The socket, or -1 and errno.
 int connect_socket(const base::SocketAddress& address, Time until) {
-  const int socket = ::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const int family = address.storage.ss_family;
+  const int socket =
+      base::open_high([family] { return ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); });
   if (socket < 0) return -1;
   int error = 0;
   // A unix socket whose queue is full returns EAGAIN, which counts as a failure.
@@ -63,7 +66,7 @@ ConnectResult connect_to(const Endpoint& endpoint, const TlsFiles& tls, Time unt
   for (std::size_t i = 0; i < addresses.size() && socket < 0; ++i)
     socket = connect_socket(addresses[i], until);
   if (socket < 0) return {nullptr, connect_error_text(errno, endpoint.address.kind)};
-  if (!endpoint.tls) return {make_socket_stream(socket), {}};
+  if (!endpoint.tls) return {make_socket_stream(socket, Process::anothers), {}};
   return connect_tls(socket, endpoint.address.host, tls, until);
 }
 

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "remote/transport/stream.h"
+#include "remote/transport/stream_socket.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -35,23 +36,24 @@ std::span<iovec> without(std::span<iovec> parts, std::size_t size) {
 
 class SocketStream final : public Stream {
  public:
-  explicit SocketStream(int socket) : socket_(socket) {
+  SocketStream(int socket, Process process) : socket_(socket, process) {
     const int on = 1;
-    ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // other sockets refuse it
-    ::fcntl(socket_, F_SETFL, ::fcntl(socket_, F_GETFL) | O_NONBLOCK);
+    ::setsockopt(descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // other sockets refuse it
+    ::fcntl(descriptor(), F_SETFL, ::fcntl(descriptor(), F_GETFL) | O_NONBLOCK);
   }
-  ~SocketStream() override { ::close(socket_); }
 
   ReadStatus read(std::span<std::byte> into, std::size_t& size, Time until) override {
+    if (!socket_.was_ours_lately()) return ReadStatus::closed;
     while (true) {
-      const ssize_t got = ::recv(socket_, into.data(), into.size(), 0);
+      const ssize_t got = ::recv(descriptor(), into.data(), into.size(), 0);
       if (got > 0) {
         size = static_cast<std::size_t>(got);
         return ReadStatus::data;
       }
       if (got == 0 || (errno != EAGAIN && errno != EINTR)) return ReadStatus::closed;
-      if (errno == EAGAIN && (until == kNoWait || !wait_for(socket_, POLLIN, until)))
-        return ReadStatus::timeout;
+      if (errno == EINTR) continue;
+      if (until == kNoWait || !wait_for(descriptor(), POLLIN, until)) return ReadStatus::timeout;
+      if (!is_ours()) return ReadStatus::closed;
     }
   }
 
@@ -59,7 +61,7 @@ class SocketStream final : public Stream {
     while (true) {
       if (!write_some(parts)) return false;
       if (parts.empty()) return true;
-      if (!wait_until_writable(socket_, stall_timeout, while_blocked)) return false;
+      if (!wait_until_writable(descriptor(), stall_timeout, while_blocked)) return false;
     }
   }
 
@@ -69,7 +71,8 @@ class SocketStream final : public Stream {
       msghdr message{};
       message.msg_iov = parts.data();
       message.msg_iovlen = std::min(parts.size(), kMaxParts);
-      const ssize_t sent = ::sendmsg(socket_, &message, MSG_NOSIGNAL);
+      if (!is_ours()) return false;
+      const ssize_t sent = ::sendmsg(descriptor(), &message, MSG_NOSIGNAL);
       if (sent >= 0) {
         parts = without(parts, static_cast<std::size_t>(sent));
       } else if (errno != EINTR) {
@@ -82,21 +85,25 @@ class SocketStream final : public Stream {
 
   bool has_data() override {
     std::byte byte{};
-    return ::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+    return ::recv(descriptor(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
   }
 
-  std::optional<LinkMeasure> measure() override { return measure_tcp(socket_); }
+  std::optional<LinkMeasure> measure() override { return measure_tcp(descriptor()); }
 
-  void shutdown() override { ::shutdown(socket_, SHUT_RDWR); }
-  [[nodiscard]] int descriptor() const override { return socket_; }
+  void shutdown() override { socket_.shutdown(); }
+  [[nodiscard]] bool is_ours() override { return socket_.is_ours(); }
+  void close() override { socket_.close(); }
+  [[nodiscard]] int descriptor() const override { return socket_.get(); }
 
  private:
-  const int socket_;
+  StreamSocket socket_;
 };
 
 }  // namespace
 
-std::unique_ptr<Stream> make_socket_stream(int socket) { return std::make_unique<SocketStream>(socket); }
+std::unique_ptr<Stream> make_socket_stream(int socket, Process process) {
+  return std::make_unique<SocketStream>(socket, process);
+}
 
 int milliseconds_until(Time until) {
   using std::chrono::milliseconds;

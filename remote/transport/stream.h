@@ -65,12 +65,22 @@ class Stream {
   // Ends the connection in both directions and wakes threads in read() and write().
   virtual void shutdown() = 0;
 
+  // Whether the descriptor still is the stream's: a program may close those that it does not know, and get the same number for a
+  // file of its own. The stream then counts as closed, and leaves the number alone.
+  [[nodiscard]] virtual bool is_ours() { return true; }
+
+  // Closes the descriptor. For a forked child, and the last call but for the destructor.
+  virtual void close() {}
+
   // The socket, for poll(): readable when data has arrived (but see has_data()). Owned by the stream.
   [[nodiscard]] virtual int descriptor() const = 0;
 };
 
+// Whose process a stream is in. Another's may close the stream's descriptor (Stream::is_ours()).
+enum class Process : bool { ours, anothers };
+
 // A stream on a connected socket, which it owns from now on. Small messages are sent at once (TCP_NODELAY).
-std::unique_ptr<Stream> make_socket_stream(int socket);
+std::unique_ptr<Stream> make_socket_stream(int socket, Process process = Process::ours);
 
 // What an attempt to connect or to accept ends with.
 struct ConnectResult {

@@ -13,8 +13,10 @@
 #include <sys/socket.h>
 
 #include "base/mutex.h"
+#include "base/own_descriptors.h"
 #include "base/regular_file.h"
 #include "remote/protocol/limits.h"
+#include "remote/transport/stream_socket.h"
 #include "remote/transport/tls_socket.h"
 
 #include <arpa/inet.h>
@@ -58,18 +60,14 @@ short wanted(const SSL& ssl, int result) {
 
 class TlsStream final : public Stream {
  public:
-  TlsStream(int socket, SslPointer ssl) : socket_(socket), ssl_(std::move(ssl)) {}
-  ~TlsStream() override {
-    ssl_.reset();
-    ::close(socket_);
-  }
+  TlsStream(int socket, Process process, SslPointer ssl) : socket_(socket, process), ssl_(std::move(ssl)) {}
 
   ReadStatus read(std::span<std::byte> into, std::size_t& size, Time until) override {
     return work([&] { return SSL_read_ex(ssl_.get(), into.data(), into.size(), &size); },
                 [&](short events) {
                   if (until == kNoWait) return false;
-                  return events == POLLOUT ? wait_until_writable(socket_, until - steady_clock::now())
-                                           : wait_for(socket_, events, until);
+                  return events == POLLOUT ? wait_until_writable(descriptor(), until - steady_clock::now())
+                                           : wait_for(descriptor(), events, until);
                 });
   }
 
@@ -81,8 +79,8 @@ class TlsStream final : public Stream {
         const auto some = [&] { return SSL_write_ex(ssl_.get(), left.data(), left.size(), &size); };
         // The timeout counts anew for each wait: a record may need several, with progress in between.
         const auto wait = [&](short events) {
-          return events == POLLOUT ? wait_until_writable(socket_, stall_timeout, while_blocked)
-                                   : wait_for(socket_, events, steady_clock::now() + stall_timeout);
+          return events == POLLOUT ? wait_until_writable(descriptor(), stall_timeout, while_blocked)
+                                   : wait_for(descriptor(), events, steady_clock::now() + stall_timeout);
         };
         if (work(some, wait) != ReadStatus::data) return false;
         left = left.subspan(size);
@@ -93,6 +91,7 @@ class TlsStream final : public Stream {
 
   // A part of a record, or a record without data, does not count: a read would wait.
   bool has_data() override {
+    if (!is_ours()) return true;
     const base::MutexLock lock(mutex_);
     std::byte byte{};
     std::size_t size = 0;
@@ -106,14 +105,17 @@ class TlsStream final : public Stream {
     return close_reason_;
   }
 
-  void shutdown() override { ::shutdown(socket_, SHUT_RDWR); }
-  [[nodiscard]] int descriptor() const override { return socket_; }
+  void shutdown() override { socket_.shutdown(); }
+  [[nodiscard]] bool is_ours() override { return socket_.is_ours(); }
+  void close() override { socket_.close(); }
+  [[nodiscard]] int descriptor() const override { return socket_.get(); }
 
  private:
   template <typename Step, typename Wait>
   ReadStatus work(Step step, Wait wait) {
     while (true) {
       short events = 0;
+      if (!is_ours()) return ReadStatus::closed;
       {
         const base::MutexLock lock(mutex_);
         ERR_clear_error();
@@ -135,7 +137,7 @@ class TlsStream final : public Stream {
     return events;
   }
 
-  const int socket_;
+  StreamSocket socket_;
   base::Mutex mutex_;
   SslPointer ssl_ CLEAVE_PT_GUARDED_BY(mutex_);
   std::string close_reason_ CLEAVE_GUARDED_BY(mutex_);
@@ -159,6 +161,7 @@ ContextPointer make_context(const SSL_METHOD* method, const TlsFiles& files, std
     problem = file + " cannot be used (" + last_openssl_error() + ")";
     return ContextPointer(nullptr, SSL_CTX_free);
   };
+  const base::HeldStandardNumbers held;
   // OpenSSL opens what it is given, and would wait for ever for the writer of a pipe.
   const std::string& key_file = files.key.empty() ? files.certificate : files.key;
   for (const std::string& file : {files.certificate, key_file, files.authority}) {
@@ -214,9 +217,9 @@ SslPointer make_connection_state(SSL_CTX& context, int socket) {
 }
 
 // Makes the handshake. If there is no stream, the socket stays the caller's.
-ConnectResult finish(int socket, SslPointer ssl, Time until) {
+ConnectResult finish(int socket, Process process, SslPointer ssl, Time until) {
   std::string problem = ssl ? perform_handshake(*ssl, socket, until) : "TLS: " + last_openssl_error();
-  if (problem.empty()) return {std::make_unique<TlsStream>(socket, std::move(ssl)), {}};
+  if (problem.empty()) return {std::make_unique<TlsStream>(socket, process, std::move(ssl)), {}};
   return {nullptr, std::move(problem)};
 }
 
@@ -262,7 +265,7 @@ ConnectResult connect_tls(int socket, const std::string& host, const TlsFiles& f
   SslPointer ssl = make_connection_state(*context, socket);
   if (ssl && !expect_host(*ssl, host)) ssl.reset();
   if (ssl) SSL_set_connect_state(ssl.get());
-  ConnectResult connected = finish(socket, std::move(ssl), until);
+  ConnectResult connected = finish(socket, Process::anothers, std::move(ssl), until);
   if (!connected.stream) ::close(socket);
   return connected;
 }
@@ -293,7 +296,7 @@ ConnectResult TlsServer::accept(int socket, Time until, std::string& peer) const
   SslPointer ssl = make_connection_state(*context_->pointer, socket);
   SSL* const raw = ssl.get();
   if (raw != nullptr) SSL_set_accept_state(raw);
-  ConnectResult connected = finish(socket, std::move(ssl), until);
+  ConnectResult connected = finish(socket, Process::ours, std::move(ssl), until);
   if (connected.stream && raw != nullptr) {
     peer = certificate_name(*raw);
   } else {

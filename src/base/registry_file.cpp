@@ -13,11 +13,12 @@
 #include <sys/stat.h>
 
 #include "base/hash.h"
+#include "base/own_descriptors.h"
 
 namespace cleave::base {
 namespace {
 
-constexpr int kFileFlags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+constexpr int kFileFlags = O_RDWR | O_NOFOLLOW | O_NONBLOCK;
 constexpr long kMillisecond = 1'000'000;
 constexpr long kFirstPause = 20'000;
 
@@ -63,11 +64,11 @@ void make_registry_folder(const std::string& folder) {
 }
 
 int open_registry_folder(const std::string& folder) {
-  return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  return open_own(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 }
 
 int open_registry_file(int folder, const std::string& name) {
-  return openat(folder, name.c_str(), kFileFlags);
+  return open_own_at(folder, name.c_str(), kFileFlags);
 }
 
 int open_or_create_registry_file(int folder, const std::string& name) {
@@ -79,7 +80,7 @@ int open_or_create_registry_file(int folder, const std::string& name) {
       continue;
     }
     if (errno != ENOENT) return -1;
-    const int fd = openat(folder, name.c_str(), kFileFlags | O_CREAT | O_EXCL, 0600);
+    const int fd = open_own_at(folder, name.c_str(), kFileFlags | O_CREAT | O_EXCL, 0600);
     if (fd >= 0) return static_cast<void>(fchmod(fd, mode_in(folder))), fd;
     if (errno != EEXIST) return -1;
   }

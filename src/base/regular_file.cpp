@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/file_descriptor.h"
+#include "base/own_descriptors.h"
 
 namespace cleave::base {
 namespace {
@@ -50,7 +51,7 @@ FileText read_regular_file(const std::string& path, std::size_t most) {
   result.problem = irregularity_of(path, most);
   result.exists = !result.problem.empty();
   if (result.exists) return result;
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  const FileDescriptor file(open_own(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
   if (!file.is_open() || fstat(file.get(), &status) != 0) {
     const int error = errno;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <fstream>
 #include <iterator>
 #include <unistd.h>
 
 #include "base/number.h"
+#include "base/regular_file.h"
 
 namespace cleave::base {
 namespace {
@@ -95,8 +95,8 @@ std::string tenant_of_control_group(std::string_view proc_self_cgroup, std::stri
 }
 
 std::string tenant_of_control_group() {
-  std::ifstream file("/proc/self/cgroup");
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  constexpr std::size_t kMaxGroups = std::size_t{64} << 10U;
+  const std::string text = read_regular_file("/proc/self/cgroup", kMaxGroups).text.value_or("");
   std::array<char, 256> host{};
   if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
   return tenant_of_control_group(text, host.data());

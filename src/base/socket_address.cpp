@@ -9,6 +9,8 @@
 #include <linux/vm_sockets.h>
 #include <sys/un.h>
 
+#include "base/own_descriptors.h"
+
 #include <netinet/in.h>
 
 namespace cleave::base {
@@ -35,6 +37,7 @@ std::vector<SocketAddress> look_up(const Address& address, std::string& problem)
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV;
   addrinfo* found = nullptr;
+  const HeldStandardNumbers held;  // the resolver has sockets and files of its own
   const int error = ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
   if (error != 0) {
     problem = ::gai_strerror(error);

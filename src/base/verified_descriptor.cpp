@@ -1,24 +1,18 @@
 #include "base/verified_descriptor.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <sys/stat.h>
 
+#include "base/own_descriptors.h"
+
 namespace cleave::base {
-namespace {
 
-constexpr int kMinDescriptor = 200;
+void VerifiedDescriptor::open(int fd) { adopt(move_high(fd)); }
 
-}  // namespace
-
-void VerifiedDescriptor::open(int fd) {
+void VerifiedDescriptor::adopt(int fd) {
   close();
   if (fd < 0) return;
-  if (const int moved = fcntl(fd, F_DUPFD_CLOEXEC, kMinDescriptor); moved >= 0) {
-    ::close(fd);
-    fd = moved;
-  }
   struct stat status {};
   if (fstat(fd, &status) != 0) return static_cast<void>(::close(fd));
   device_.store(status.st_dev, std::memory_order_relaxed);

@@ -18,9 +18,11 @@ class VerifiedDescriptor {
   VerifiedDescriptor& operator=(const VerifiedDescriptor&) = delete;
   ~VerifiedDescriptor() { close(); }
 
-  // Takes ownership of `fd`, and moves it to a high number, since some programs expect to get the low ones. -1 stays
-  // closed.
+  // Takes ownership of `fd`, and moves it to a high number (own_descriptors.h). -1 stays closed.
   void open(int fd);
+
+  // The same where it is.
+  void adopt(int fd);
 
   void close();
 

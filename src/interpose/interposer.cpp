@@ -14,6 +14,7 @@
 #include "base/file_descriptor.h"
 #include "base/ignore_sigpipe.h"
 #include "base/log.h"
+#include "base/own_descriptors.h"
 #include "base/scoped_thread_state.h"
 #include "interpose/explain/explanations.h"
 #include "observe/process_id_path.h"
@@ -32,7 +33,7 @@ constexpr std::size_t kMaxCostReports = 64;
 
 bool write_to(const std::string& path, int flags, const std::string& text) {
   const base::ScopedIgnoreSigpipe safely;
-  base::FileDescriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0644));
+  base::FileDescriptor file(base::open_own(path.c_str(), O_WRONLY | flags, 0644));
   return file.is_open() && base::write_all(file.get(), text) && close(file.release()) == 0;
 }
 

@@ -1,25 +1,19 @@
 #include "kernels/includes.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
+#include <cstddef>
 #include <optional>
 
-#include <sys/stat.h>
+#include "base/regular_file.h"
 
 namespace cleave::kernels {
 namespace {
 
 // A limit against device files, which must not block a program.
-constexpr off_t kMaxFileSize = 16 << 20;
+constexpr std::size_t kMaxFileSize = 16 << 20;
 
 std::optional<std::string> content(const std::string& path) {
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  if (status.st_size > kMaxFileSize) return std::nullopt;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  return base::read_regular_file(path, kMaxFileSize).text;
 }
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.find_last_of('/') + 1); }

@@ -15,6 +15,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/hash.h"
+#include "base/own_descriptors.h"
 #include "base/registry_file.h"
 #include "base/scoped_thread_state.h"
 
@@ -214,7 +215,7 @@ namespace {
 
 void read_one(int folder, const std::string& name, std::vector<LedgerReport>& reports) {
   const base::FileDescriptor file(
-      openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+      base::open_own_at(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
   FileHead head;
   if (!file.is_open() || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
@@ -240,13 +241,8 @@ std::vector<LedgerReport> read_ledgers(const std::string& folder) {
   constexpr std::size_t kMostLedgers = 256;
   std::vector<LedgerReport> reports;
   const base::FileDescriptor registry(base::open_registry_folder(folder));
-  const int again = registry.is_open() ? openat(registry.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-  const auto done = [](DIR* list) { closedir(list); };
-  const std::unique_ptr<DIR, decltype(done)> list(again >= 0 ? fdopendir(again) : nullptr, done);
-  if (!list) {
-    if (again >= 0) close(again);
-    return reports;
-  }
+  const base::FolderList list = base::open_folder_list(registry.get());
+  if (!list) return reports;
   std::vector<std::string> names;
   while (const dirent* const each = readdir(list.get())) {
     if (std::string_view(each->d_name).starts_with("memory-")) names.emplace_back(each->d_name);

@@ -13,6 +13,7 @@
 
 #include "base/monitor_line.h"
 #include "base/number.h"
+#include "base/own_descriptors.h"
 
 namespace cleave::neighbours {
 namespace {
@@ -61,7 +62,7 @@ void FileSource::step(base::Nanoseconds now) {
 
 void FileSource::read() {
   count_.reset();
-  const int file = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  const int file = base::open_own(path_.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY);
   if (file < 0) return fail("unreadable", std::strerror(errno));
   struct stat status {};
   std::array<char, kMaxSize> text;

@@ -6,6 +6,8 @@
 #include <string>
 #include <unistd.h>
 
+#include "base/own_descriptors.h"
+
 namespace cleave::neighbours {
 namespace {
 
@@ -21,7 +23,9 @@ std::vector<base::SocketAddress> destinations_of(const base::Address& address) {
 }
 
 void NonblockingConnection::open(const base::SocketAddress& destination) {
-  socket_.open(socket(destination.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const int family = destination.storage.ss_family;
+  socket_.open(
+      base::open_high([family] { return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }));
   if (socket_.get() < 0) return drop(errno);
   if (connect(socket_.get(), destination.get(), destination.size) == 0) {
     state_ = State::open;

@@ -7,6 +7,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/number.h"
+#include "base/own_descriptors.h"
 
 namespace cleave::neighbours {
 
@@ -50,7 +51,7 @@ std::optional<base::Nanoseconds> parse_processor_time(std::string_view text, lon
 }
 
 std::optional<base::Nanoseconds> machine_processor_time() {
-  const base::FileDescriptor file(open("/proc/stat", O_RDONLY | O_CLOEXEC));
+  const base::FileDescriptor file(base::open_own("/proc/stat", O_RDONLY));
   std::array<char, 512> text;  // the first line is all that is needed
   const ssize_t size = file.is_open() ? read(file.get(), text.data(), text.size()) : -1;
   if (size <= 0) return std::nullopt;

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "base/own_descriptors.h"
 #include "neighbours/registry_folder.h"
 
 namespace cleave::neighbours {
@@ -91,7 +92,7 @@ void RegistryEntry::publish() noexcept try {
 void RegistryEntry::create_file(int folder) {
   std::string name = new_file_name();
   // Read-only for other users: if one truncated the file, writing to the page would raise SIGBUS here.
-  locked_file_.open(openat(folder, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444));
+  locked_file_.open(base::open_own_at(folder, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0444));
   if (locked_file_.get() < 0) return;
   if (lock_and_map()) {
     file_name_ = std::move(name);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/file_descriptor.h"
+#include "base/own_descriptors.h"
 
 namespace cleave::neighbours {
 namespace {
@@ -56,13 +57,8 @@ struct EntryFile {
 // Calls visit() for each regular file among the first `most_names` that may be an entry, and of which `wants` its owner.
 template <typename Wants, typename Visit>
 void for_each_file(int folder, std::size_t most_names, Wants wants, Visit visit) {
-  const auto done = [](DIR* list) { closedir(list); };
-  const int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const std::unique_ptr<DIR, decltype(done)> list(again >= 0 ? fdopendir(again) : nullptr, done);
-  if (!list) {
-    if (again >= 0) close(again);
-    return;
-  }
+  const base::FolderList list = base::open_folder_list(folder);
+  if (!list) return;
   for (std::size_t i = 0; i < most_names; ++i) {
     const dirent* const each = readdir(list.get());
     if (each == nullptr) return;
@@ -73,7 +69,7 @@ void for_each_file(int folder, std::size_t most_names, Wants wants, Visit visit)
       continue;
     if (!wants(status.st_uid)) continue;
     const base::FileDescriptor file(
-        openat(folder, each->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+        base::open_own_at(folder, each->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
     if (!file.is_open() || fstat(file.get(), &status) != 0) continue;
     std::uint64_t size = 0;
     const FileState state = state_of(file.get(), size);
@@ -84,7 +80,7 @@ void for_each_file(int folder, std::size_t most_names, Wants wants, Visit visit)
 }  // namespace
 
 int open_registry(const std::string& folder) {
-  return open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  return base::open_own(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 }
 
 std::vector<LiveEntry> live_entries(const std::string& folder, const std::string& own) {

@@ -6,8 +6,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include <sys/eventfd.h>
-
+#include "base/own_descriptors.h"
 #include "base/scoped_thread_state.h"
 
 namespace cleave::neighbours {
@@ -37,7 +36,7 @@ SourcePoller::SourcePoller(std::vector<std::unique_ptr<Source>> sources, const S
       rules_(rules),
       observer_(std::move(observer)),
       freshness_(sources_.size(), Freshness::never) {
-  wake_.open(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  wake_.open(base::make_event_descriptor());
 }
 
 std::shared_ptr<SourcePoller> SourcePoller::start(std::vector<std::unique_ptr<Source>> sources,

@@ -1,12 +1,11 @@
 #include "observe/trace_origin.h"
 
 #include <array>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/regular_file.h"
 
 namespace cleave::observe {
 namespace {
@@ -18,10 +17,9 @@ std::string link_at(const char* path) {
 }
 
 std::string first_line(const char* path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
+  constexpr std::size_t kMaxText = 4096;
+  const std::string text = base::read_regular_file(path, kMaxText).text.value_or("");
+  return text.substr(0, text.find('\n'));
 }
 
 // When the process began, in ticks since the start of the system: the 22nd field, the 20th behind the name.

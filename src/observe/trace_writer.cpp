@@ -17,6 +17,7 @@
 #include "base/ignore_sigpipe.h"
 #include "base/log.h"
 #include "base/number.h"
+#include "base/own_descriptors.h"
 #include "observe/process_id_path.h"
 #include "observe/trace_origin.h"
 
@@ -46,7 +47,7 @@ constexpr std::string_view kOwnDescriptors = "/proc/self/fd/";
 
 // A duplicate of the path's descriptor, if that is of an empty regular file that is open for writing: one that was made for the
 // trace. -1: it is not.
-int duplicate_own(std::string_view path) {
+int duplicate_named(std::string_view path) {
   if (!path.starts_with(kOwnDescriptors)) return -1;
   const auto number = base::parse_unsigned(path.substr(kOwnDescriptors.size()), 0, INT_MAX);
   struct stat status {};
@@ -54,15 +55,15 @@ int duplicate_own(std::string_view path) {
   const int flags = ::fcntl(static_cast<int>(*number), F_GETFL);
   if (!S_ISREG(status.st_mode) || status.st_size != 0 || (flags & (O_ACCMODE | O_APPEND)) != O_WRONLY)
     return -1;
-  return ::fcntl(static_cast<int>(*number), F_DUPFD_CLOEXEC, 0);
+  return base::duplicate_own(static_cast<int>(*number));
 }
 
 int open_for_writing(const std::string& path) {
-  if (const int own = duplicate_own(path); own >= 0) return own;
+  if (const int own = duplicate_named(path); own >= 0) return own;
   struct stat status {};
   const bool special = stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
-  const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (special ? O_NONBLOCK : O_CREAT);
-  return ::open(path.c_str(), flags, 0644);
+  const int flags = O_WRONLY | O_NOCTTY | (special ? O_NONBLOCK : O_CREAT);
+  return base::open_own(path.c_str(), flags, 0644);
 }
 
 // Writing beyond the limit would end the program by SIGXFSZ.

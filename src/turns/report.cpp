@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 
 #include "base/file_descriptor.h"
+#include "base/own_descriptors.h"
+#include "base/registry_file.h"
 #include "turns/need.h"
 #include "turns/shared_file.h"
 
@@ -24,11 +26,6 @@ bool is_file_name(std::string_view name) {
   constexpr std::string_view kPrefix = "turns-";
   return name.starts_with(kPrefix) && name.size() == kPrefix.size() + 16 &&
          name.find_first_not_of("0123456789abcdef", kPrefix.size()) == std::string_view::npos;
-}
-
-// A folder is opened, not followed: in a folder that all may write, a link may lead anywhere.
-int open_folder(const std::string& folder) {
-  return open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 // Whether the participant lives. If the system cannot tell, it counts as alive.
@@ -80,7 +77,7 @@ DeviceReport report_of(int folder, const std::string& name) {
     return std::move(report);
   };
   const base::FileDescriptor file(
-      openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+      base::open_own_at(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
   if (!file.is_open()) {
     if (errno == ENOENT) return report;
     return errno == ELOOP ? fail(FileState::foreign, "it is a link")
@@ -154,7 +151,7 @@ std::vector<ParticipantReport> participants_of(const View& state, Ns now) {
 }
 
 DeviceReport read_report(const std::string& folder, const std::string& file) {
-  const base::FileDescriptor registry(open_folder(folder));
+  const base::FileDescriptor registry(base::open_registry_folder(folder));
   if (registry.is_open()) return report_of(registry.get(), file);
   DeviceReport report;
   report.file = file;
@@ -163,14 +160,9 @@ DeviceReport read_report(const std::string& folder, const std::string& file) {
 
 std::vector<DeviceReport> read_reports(const std::string& folder) {
   std::vector<DeviceReport> reports;
-  const base::FileDescriptor registry(open_folder(folder));
-  const auto done = [](DIR* list) { closedir(list); };
-  const int again = registry.is_open() ? openat(registry.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-  const std::unique_ptr<DIR, decltype(done)> list(again >= 0 ? fdopendir(again) : nullptr, done);
-  if (!list) {
-    if (again >= 0) close(again);
-    return reports;
-  }
+  const base::FileDescriptor registry(base::open_registry_folder(folder));
+  const base::FolderList list = base::open_folder_list(registry.get());
+  if (!list) return reports;
   while (const dirent* const each = readdir(list.get())) {
     if (is_file_name(each->d_name)) reports.push_back(report_of(registry.get(), each->d_name));
     if (reports.size() == kMostFiles) break;

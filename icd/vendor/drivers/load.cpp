@@ -3,12 +3,14 @@
 #include <cstring>
 #include <dirent.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
 #include <memory>
 #include <string_view>
 
 #include <sys/stat.h>
 
+#include "base/own_descriptors.h"
 #include "base/regular_file.h"
 #include "base/settings.h"
 #include "icd/elf_note.h"
@@ -48,7 +50,7 @@ std::string library_in(const std::string& path, Problems& problems) {
 // `is_default`: nobody has named the folder, which need not exist.
 std::vector<std::string> icd_files_in(const std::string& folder, bool is_default, Problems& problems) {
   std::vector<std::string> files;
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir(folder.c_str()), closedir);
+  const base::FolderList directory = base::open_folder_list(AT_FDCWD, folder.c_str());
   if (!directory) {
     problems.push_back("the folder " + folder + " cannot be read (" + std::strerror(errno) +
                        "): let its users read it, or name another");

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "base/file_descriptor.h"
+#include "base/own_descriptors.h"
 #include "remote/client/includes/build_options.h"
 #include "remote/client/includes/directives.h"
 #include "remote/protocol/include_paths.h"
@@ -23,7 +24,7 @@ namespace {
 
 // Not open: there is no regular file of that name. Opening a pipe or a device must not block.
 base::FileDescriptor open_regular_file(const std::string& path) {
-  base::FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  base::FileDescriptor file(base::open_own(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
   const bool is_regular = file.is_open() && fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode);
   if (!is_regular) file.close();

@@ -7,16 +7,15 @@
 #include <cerrno>
 #include <csignal>
 #include <exception>
-#include <fstream>
 #include <poll.h>
 #include <pthread.h>
 #include <system_error>
 #include <thread>
 #include <unistd.h>
 
-#include <sys/eventfd.h>
 #include <sys/timerfd.h>
 
+#include "base/own_descriptors.h"
 #include "base/regular_file.h"
 #include "base/scoped_thread_state.h"
 #include "remote/client/link/call_trace.h"
@@ -69,10 +68,8 @@ std::string first_line(const std::string& path, std::string& problem) {
 }
 
 std::string program_name() {
-  std::ifstream file("/proc/self/comm");
-  std::string name;
-  std::getline(file, name);
-  return name;
+  const std::string text = base::read_regular_file("/proc/self/comm", kMaxToken).text.value_or("");
+  return text.substr(0, text.find('\n'));
 }
 
 // It is written into the trace, and nothing but a name.
@@ -86,9 +83,9 @@ steady_clock::time_point at(steady_clock::rep ticks) {
   return steady_clock::time_point(steady_clock::duration(ticks));
 }
 
-void drain(int descriptor) {
+void drain(const base::VerifiedDescriptor& descriptor) {
   std::uint64_t count = 0;
-  while (read(descriptor, &count, sizeof count) < 0 && errno == EINTR) {
+  while (descriptor.is_valid() && read(descriptor.get(), &count, sizeof count) < 0 && errno == EINTR) {
   }
 }
 
@@ -112,9 +109,7 @@ std::shared_ptr<Connection> Connection::open(const std::string& address, const b
   // The server of a unix socket is on this machine. Without shared memory everything goes over the socket.
   if (endpoint->address.kind == base::Address::Kind::unix_socket && !query) made->share_memory();
   if (!made->handshake(settings, query, until, problem)) return nullptr;
-  made->timer_ = base::FileDescriptor(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-  made->wake_ = base::FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!made->timer_.is_open() || !made->wake_.is_open()) return problem = "too many open files", nullptr;
+  if (!made->open_watch_descriptors()) return problem = "too many open files", nullptr;
   try {
     std::thread([made] { made->watch(); }).detach();
   } catch (const std::system_error&) {
@@ -123,10 +118,18 @@ std::shared_ptr<Connection> Connection::open(const std::string& address, const b
   return made;
 }
 
+// Those that there are not, or which the program has closed.
+bool Connection::open_watch_descriptors() {
+  if (!timer_.is_valid())
+    timer_.open(base::open_high([] { return timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK); }));
+  if (!wake_.is_valid()) wake_.open(base::make_event_descriptor());
+  return timer_.get() >= 0 && wake_.get() >= 0;
+}
+
 // Where there is a limit, or the system refuses, without memory for maps.
 void Connection::share_memory() {
   shared_ = SharedArea::make(SharedArea::kSize, MapRegions::kSize);
-  if (shared_ != nullptr) regions_ = MapRegions::map(shared_->descriptor(), SharedArea::kSize);
+  if (shared_ != nullptr) regions_ = MapRegions::map(shared_->file(), SharedArea::kSize);
   if (shared_ == nullptr) shared_ = SharedArea::make();
 }
 
@@ -271,7 +274,7 @@ void Connection::release_reader_role() {
 
 void Connection::wake_watcher() const {
   const std::uint64_t one = 1;
-  if (write(wake_.get(), &one, sizeof one) < 0) {  // it is awake already
+  if (wake_.is_valid() && write(wake_.get(), &one, sizeof one) < 0) {  // it is awake already
   }
 }
 
@@ -282,6 +285,7 @@ void Connection::read_as_watcher() {
   lock.unlock();
   bool going = true;
   while (going && input_.has_more() && sleepers_.load(std::memory_order_relaxed) == 0) going = read_frame();
+  if (!stream_->is_ours()) going = false;
   // Readable although nothing has come: the end of the stream.
   if (going && !input_.has_more() && at_end_of_stream()) going = false;
   if (!going) end_connection();
@@ -298,11 +302,20 @@ bool Connection::at_end_of_stream() {
 
 // Returns whether there is something to read.
 bool Connection::sleep_until_readable(bool others_read, milliseconds most) {
+  if (!stream_->is_ours()) {
+    // Who reads still has the old socket, and ends the connection when something comes.
+    if (others_read) std::this_thread::sleep_for(std::min(most, kMinRest));
+    return true;
+  }
+  if (!timer_.is_valid() || !wake_.is_valid()) {
+    if (!open_watch_descriptors()) most = std::min(most, kMinRest);
+    arm_flush_timer();  // what was gathered meanwhile has none
+  }
   std::array<pollfd, 3> waited{
       {{timer_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}, {stream_->descriptor(), POLLIN, 0}}};
   if (poll(waited.data(), others_read ? 2 : 3, static_cast<int>(most.count())) <= 0) return false;
   if (waited[0].revents != 0) {
-    drain(timer_.get());
+    drain(timer_);
     if (out_mutex_.try_lock()) {
       flush_as_watcher();
       out_mutex_.unlock();
@@ -310,7 +323,7 @@ bool Connection::sleep_until_readable(bool others_read, milliseconds most) {
       arm_flush_timer();  // the current sender may not send what was gathered last
     }
   }
-  if (waited[1].revents != 0) drain(wake_.get());
+  if (waited[1].revents != 0) drain(wake_);
   return waited[1].revents != 0 || waited[2].revents != 0;
 }
 
@@ -371,7 +384,9 @@ void Connection::close_in_child() {
   self_in_child_ = shared_from_this();  // threads that held its locks do not exist here
   closed_.store(true, std::memory_order_release);
   // The server sees the parent's end only when no other process has the socket open.
-  for (const int descriptor : {stream_->descriptor(), timer_.get(), wake_.get()}) ::close(descriptor);
+  stream_->close();
+  timer_.close();
+  wake_.close();
   if (regions_ != nullptr) regions_->close_in_child();
   if (shared_ != nullptr) shared_->close_in_child();
 }

@@ -43,9 +43,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/file_descriptor.h"
 #include "base/mutex.h"
 #include "base/settings.h"
+#include "base/verified_descriptor.h"
 #include "remote/client/link/map_regions.h"
 #include "remote/client/link/outbox.h"
 #include "remote/client/link/pending_request.h"
@@ -117,6 +117,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   enum class FlushTiming { soon, now };
 
   [[nodiscard]] bool alive() const { return !closed_.load(std::memory_order_acquire); }
+  // Whether it also still has its socket, which the program may have closed unnoticed so far.
+  [[nodiscard]] bool is_usable() const { return alive() && stream_->is_ours(); }
   // By which it has been opened.
   [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] const wire::Welcome& welcome() const { return *welcome_; }
@@ -334,6 +336,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   explicit Connection(std::unique_ptr<Stream> stream, const base::RemoteSettings& settings);
   bool handshake(const base::RemoteSettings& settings, bool query, Time until, std::string& problem);
+  bool open_watch_descriptors();
   void share_memory();
   bool send_hello(std::span<const std::byte> message);
   bool accept_welcome(const FrameHeader& header, std::string& problem);
@@ -418,6 +421,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool print_kernel_output(std::uint64_t payload);
   void complete_request(PendingRequest& pending);
   void end_connection() CLEAVE_EXCLUDES(requests_mutex_, events_mutex_);
+  void log_if_closed_by_program();
 
   void watch();
   bool sleep_until_readable(bool others_read, std::chrono::milliseconds most);
@@ -444,13 +448,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::uint64_t clock_ahead_ = 0;  // ns, the server's clock minus ours; wraps around
   std::chrono::milliseconds timeout_;
   std::chrono::milliseconds heartbeat_;
-  base::FileDescriptor timer_;  // fires kFlushDelay after the first gathered command
-  base::FileDescriptor wake_;   // wakes the watcher
+  base::VerifiedDescriptor timer_;  // fires kFlushDelay after the first gathered command
+  base::VerifiedDescriptor wake_;   // wakes the watcher
 
   std::atomic<Id> next_id_{1};
-  std::atomic<bool> closed_{false};            // nothing new begins
-  std::atomic<bool> ended_{false};             // and all that was pending has been failed
-  std::shared_ptr<Connection> self_in_child_;  // keeps the object alive in a forked child
+  std::atomic<bool> closed_{false};             // nothing new begins
+  std::atomic<bool> closed_by_program_{false};  // its descriptor, which has not been said yet
+  std::atomic<bool> ended_{false};              // and all that was pending has been failed
+  std::shared_ptr<Connection> self_in_child_;   // keeps the object alive in a forked child
 
   base::Mutex reservations_mutex_ CLEAVE_ACQUIRED_BEFORE(out_mutex_);
   base::Mutex out_mutex_ CLEAVE_ACQUIRED_BEFORE(requests_mutex_);

@@ -15,12 +15,13 @@ constexpr std::size_t kRegionPage = 4096;
 
 }  // namespace
 
-std::shared_ptr<MapRegions> MapRegions::map(int descriptor, std::uint64_t begin, std::size_t size) {
+std::shared_ptr<MapRegions> MapRegions::map(File file, std::uint64_t begin, std::size_t size) {
   if (size == 0) return nullptr;
   void* const data =
-      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, static_cast<off_t>(begin));
+      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file->get(), static_cast<off_t>(begin));
   if (data == MAP_FAILED) return nullptr;
-  auto* const made = new (std::nothrow) MapRegions(descriptor, static_cast<std::byte*>(data), begin, size);
+  auto* const made =
+      new (std::nothrow) MapRegions(std::move(file), static_cast<std::byte*>(data), begin, size);
   if (made == nullptr) {
     ::munmap(data, size);
     return nullptr;
@@ -31,8 +32,9 @@ std::shared_ptr<MapRegions> MapRegions::map(int descriptor, std::uint64_t begin,
 // A page that the parent changes later is still the parent's, if the child has not written to it.
 void MapRegions::close_in_child() {
   in_child_ = true;
+  if (!file_->is_valid()) return;  // the program has closed it
   static_cast<void>(::mmap(data_, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
-                           descriptor_, static_cast<off_t>(begin_)));
+                           file_->get(), static_cast<off_t>(begin_)));
 }
 
 MapRegions::~MapRegions() { ::munmap(data_, size_); }
@@ -99,7 +101,7 @@ std::shared_ptr<MapRegion> MapRegions::take(std::size_t size, std::vector<Notice
 
 // Allocated before it is touched: missing memory would otherwise be a fatal SIGBUS.
 bool MapRegions::back(MapRegion& region) const {
-  region.is_backed_ = region.is_backed_ || back_memory(descriptor_, region.offset_, region.size_);
+  region.is_backed_ = region.is_backed_ || back_memory(*file_, region.offset_, region.size_);
   return region.is_backed_;
 }
 
@@ -153,7 +155,7 @@ void MapRegions::give_back() noexcept {
 }
 
 void MapRegions::discard(const MapRegion& region) const {
-  give_back_memory(descriptor_, region.offset_, region.size_);
+  give_back_memory(*file_, region.offset_, region.size_);
 }
 
 }  // namespace cleave::remote::client

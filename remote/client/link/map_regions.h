@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/verified_descriptor.h"
 
 namespace cleave::remote::client {
 
@@ -52,8 +53,9 @@ class MapRegions : public std::enable_shared_from_this<MapRegions> {
     bool is_kept;  // the region begins or ends to be the same pages
   };
 
+  using File = std::shared_ptr<const base::VerifiedDescriptor>;
   // Of the memory behind this descriptor, `size` bytes from `begin` on. Null: the system refuses.
-  static std::shared_ptr<MapRegions> map(int descriptor, std::uint64_t begin, std::size_t size = kSize);
+  static std::shared_ptr<MapRegions> map(File file, std::uint64_t begin, std::size_t size = kSize);
   MapRegions(const MapRegions&) = delete;
   MapRegions& operator=(const MapRegions&) = delete;
   ~MapRegions();
@@ -86,8 +88,8 @@ class MapRegions : public std::enable_shared_from_this<MapRegions> {
   };
   using Entries = std::list<Entry>;  // by offset
 
-  MapRegions(int descriptor, std::byte* data, std::uint64_t begin, std::size_t size)
-      : descriptor_(descriptor), data_(data), begin_(begin), size_(size) {}
+  MapRegions(File file, std::byte* data, std::uint64_t begin, std::size_t size)
+      : file_(std::move(file)), data_(data), begin_(begin), size_(size) {}
   Entries::iterator find_unused(std::size_t size) CLEAVE_REQUIRES(mutex_);
   Entries::iterator insert(std::size_t size) CLEAVE_REQUIRES(mutex_);
   bool evict(std::vector<Notice>& notices) CLEAVE_REQUIRES(mutex_);
@@ -95,7 +97,7 @@ class MapRegions : public std::enable_shared_from_this<MapRegions> {
   void discard_unused() CLEAVE_REQUIRES(mutex_);
   void release(MapRegion* region) noexcept;
 
-  const int descriptor_;
+  const File file_;
   std::byte* const data_;
   const std::uint64_t begin_;
   const std::size_t size_;

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/log.h"
+#include "base/own_descriptors.h"
 #include "remote/client/link/call_trace.h"
 #include "remote/client/link/connection.h"
 #include "remote/client/objects/client.h"
@@ -304,6 +305,8 @@ void Connection::end_connection() {
     events.swap(expected_events_);
     ends.swap(memory_callbacks_);
   }
+  closed_by_program_ = !stream_->is_ours();
+  if (!requests.empty() || !events.empty()) log_if_closed_by_program();
   stream_->shutdown();
   outbox_->close();
   for (const auto& [sequence, pending] : requests) {
@@ -316,6 +319,17 @@ void Connection::end_connection() {
   }
   for (const auto& [id, function] : ends) function();
   ended_.store(true, std::memory_order_release);
+}
+
+// Once, when it matters to the program.
+void Connection::log_if_closed_by_program() try {
+  if (!closed_by_program_.exchange(false)) return;
+  base::log_line(
+      address_ +
+      ": the program has closed this connection's descriptor, as daemons close all that they do not know: "
+      "objects on it are lost; let it close them before it creates a context, or leave those from " +
+      std::to_string(base::kLowestDescriptor) + " on");
+} catch (const std::bad_alloc&) {  // the calls' errors say that something is wrong
 }
 
 void Connection::expect(Object& event) {

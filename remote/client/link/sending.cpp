@@ -78,7 +78,7 @@ bool Connection::has_window(WindowNeeds needs, std::uint64_t windows) const {
 }
 
 cl_int Connection::begin_command(const CommandHeader& header, std::uint64_t bytes) {
-  if (!alive()) return kConnectionLost;
+  if (!alive()) return log_if_closed_by_program(), kConnectionLost;
   if (releases_urgent_.load(std::memory_order_acquire)) send_releases();
   const WindowNeeds needs{header.queue != 0, bytes != 0};
   if (header.urgent || has_window(needs)) [[likely]]
@@ -272,6 +272,7 @@ void Connection::end_shared_memory() {
 
 void Connection::arm_flush_timer() {
   const itimerspec soon{{0, 0}, {0, std::chrono::nanoseconds(kFlushDelay).count()}};
+  // Only a timer takes it: if the number is another's by now, the watcher makes a new one.
   timerfd_settime(timer_.get(), 0, &soon, nullptr);
 }
 

@@ -45,7 +45,7 @@ std::shared_ptr<Connection> Servers::connect(std::size_t number, Time until, std
 std::shared_ptr<Connection> Servers::live_connection(std::size_t number, Time until) {
   Server& server = servers_[number];
   const base::MutexLock lock(server.mutex);
-  if (server.connection != nullptr && server.connection->alive()) return server.connection;
+  if (server.connection != nullptr && server.connection->is_usable()) return server.connection;
   if (std::chrono::steady_clock::now() >= until) return nullptr;
   std::string problem;
   auto made = connect(number, until, problem);

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "base/own_descriptors.h"
 #include "remote/client/link/memory_file.h"
 
 namespace cleave::remote::client {
@@ -30,24 +31,21 @@ std::size_t rounded(std::size_t size, std::size_t to) { return (size + to - 1) /
 
 std::unique_ptr<SharedArea> SharedArea::make(std::size_t size, std::size_t behind) {
   if (!fits_file_size_limit(size + behind)) return nullptr;
-  const int descriptor = ::memfd_create("cleave-remote", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  File file = std::make_shared<base::VerifiedDescriptor>();
+  file->open(
+      base::open_high([] { return ::memfd_create("cleave-remote", MFD_CLOEXEC | MFD_ALLOW_SEALING); }));
+  const int descriptor = file->get();
   if (descriptor < 0) return nullptr;
   const bool good = ::ftruncate(descriptor, static_cast<off_t>(size + behind)) == 0 &&
                     ::fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
   void* const data =
       good ? ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0) : MAP_FAILED;
-  if (data == MAP_FAILED) {
-    ::close(descriptor);
-    return nullptr;
-  }
+  if (data == MAP_FAILED) return nullptr;
   ::madvise(data, size, MADV_DONTFORK);
-  return std::unique_ptr<SharedArea>(new SharedArea(descriptor, static_cast<std::byte*>(data), size));
+  return std::unique_ptr<SharedArea>(new SharedArea(std::move(file), static_cast<std::byte*>(data), size));
 }
 
-SharedArea::~SharedArea() {
-  ::munmap(data_, size_);
-  ::close(descriptor_);
-}
+SharedArea::~SharedArea() { ::munmap(data_, size_); }
 
 SharedArea::Place SharedArea::allocate(std::size_t size) noexcept try {
   if (size == 0 || size > size_) return {};
@@ -64,7 +62,7 @@ SharedArea::Place SharedArea::allocate(std::size_t size) noexcept try {
   if (end > backed_) {
     // Allocated before it is touched: missing memory would otherwise be a fatal SIGBUS.
     const std::size_t more = std::min(rounded(end, kGrowthStep), size_);
-    if (!back_memory(descriptor_, backed_, more - backed_)) return {};
+    if (!back_memory(*file_, backed_, more - backed_)) return {};
     backed_ = more;
   }
   allocated_.emplace(offset, end);
@@ -99,14 +97,14 @@ void SharedArea::trim(std::chrono::milliseconds unused) noexcept {
   reclaim_idle();
   if (!allocated_.empty() || backed_ <= kKeptOnTrim) return;
   if (std::chrono::steady_clock::now() - last_allocated_ < unused) return;
-  if (give_back_memory(descriptor_, kKeptOnTrim, backed_ - kKeptOnTrim)) backed_ = kKeptOnTrim;
+  if (give_back_memory(*file_, kKeptOnTrim, backed_ - kKeptOnTrim)) backed_ = kKeptOnTrim;
 }
 
 // What lies between the places.
 void SharedArea::discard_unused() {
   std::size_t from = 0;
   const auto discard_until = [&](std::size_t to) {
-    if (from < to) give_back_memory(descriptor_, from, to - from);
+    if (from < to) give_back_memory(*file_, from, to - from);
   };
   for (const auto& [begin, end] : allocated_) {
     discard_until(begin);
@@ -129,6 +127,6 @@ std::size_t SharedArea::backed() const {
   return backed_;
 }
 
-void SharedArea::close_in_child() const { ::close(descriptor_); }
+void SharedArea::close_in_child() const { file_->close(); }
 
 }  // namespace cleave::remote::client

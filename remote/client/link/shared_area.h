@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/mutex.h"
+#include "base/verified_descriptor.h"
 #include "remote/protocol/limits.h"
 
 namespace cleave::remote::client {
@@ -69,7 +70,9 @@ class SharedArea {
   ~SharedArea();  // Requires: no place is left.
 
   // For the server. Sealed, so that neither side can shrink it while the other has it mapped.
-  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] int descriptor() const { return file_->get(); }
+  // For those who have a part of the memory (MapRegions).
+  [[nodiscard]] std::shared_ptr<const base::VerifiedDescriptor> file() const { return file_; }
 
   // Empty: there is no contiguous space of that size, or no memory.
   Place allocate(std::size_t size) noexcept;
@@ -87,13 +90,14 @@ class SharedArea {
   void close_in_child() const;
 
  private:
-  SharedArea(int descriptor, std::byte* data, std::size_t size)
-      : descriptor_(descriptor), data_(data), size_(size) {}
+  using File = std::shared_ptr<base::VerifiedDescriptor>;
+  SharedArea(File file, std::byte* data, std::size_t size)
+      : file_(std::move(file)), data_(data), size_(size) {}
   void release(const Place& place) noexcept;
   void reclaim_idle() CLEAVE_REQUIRES(mutex_);
   void discard_unused() CLEAVE_REQUIRES(mutex_);
 
-  int descriptor_;
+  const File file_;
   std::byte* const data_;
   const std::size_t size_;
   mutable base::Mutex mutex_;

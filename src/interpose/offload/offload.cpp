@@ -9,6 +9,7 @@
 #include "base/file_descriptor.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/own_descriptors.h"
 #include "interpose/drivers/device_queries.h"
 #include "interpose/state/cache_folder.h"
 #include "learn/cost_table.h"
@@ -22,7 +23,7 @@ constexpr std::size_t kMaxCommandLine = std::size_t{64} << 10U;
 
 // Of a file whose size is not known beforehand, at most that much.
 std::string read_beginning(const char* path, std::size_t most) {
-  const base::FileDescriptor file(::open(path, O_RDONLY | O_CLOEXEC));
+  const base::FileDescriptor file(base::open_own(path, O_RDONLY));
   std::string text(most, '\0');
   std::size_t size = 0;
   while (file.is_open() && size < most) {

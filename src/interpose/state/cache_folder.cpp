@@ -13,6 +13,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/hash.h"
+#include "base/own_descriptors.h"
 
 namespace cleave::interpose {
 namespace {
@@ -41,7 +42,7 @@ bool lock(const base::FileDescriptor& file) {
 bool write_whole(const std::string& path, const std::string& text) {
   unlink(path.c_str());
   const base::FileDescriptor file(
-      open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+      base::open_own(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
   return file.is_open() && base::write_all(file.get(), text);
 }
 
@@ -53,7 +54,7 @@ void append_line(const std::string& folder, const std::string& file, const std::
   make_folder(folder);
   const std::string path = folder + "/" + file;
   const base::FileDescriptor descriptor(
-      open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+      base::open_own(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK, 0600));
   if (!descriptor.is_open()) return;
   if (write(descriptor.get(), line.data(), line.size()) < 0) {  // best effort
   }
@@ -61,7 +62,7 @@ void append_line(const std::string& folder, const std::string& file, const std::
 
 std::string read_file(const std::string& folder, const std::string& file, std::size_t most) {
   const std::string path = folder + "/" + file;
-  const base::FileDescriptor descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const base::FileDescriptor descriptor(base::open_own(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
   if (!descriptor.is_open() || fstat(descriptor.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
   if (status.st_size <= 0 || static_cast<std::size_t>(status.st_size) > most) return {};
@@ -83,7 +84,7 @@ void rewrite_file(const std::string& folder, const std::string& file, std::size_
   const std::string path = folder + "/" + file;
   // A file of its own, since the other one is replaced.
   const base::FileDescriptor guard(
-      open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+      base::open_own((path + ".lock").c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600));
   if (!guard.is_open() || !lock(guard)) return;
   const std::string unfinished = path + ".new";  // ours while the lock is held
   if (write_whole(unfinished, change(read_file(folder, file, most))) &&

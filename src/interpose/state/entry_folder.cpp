@@ -19,6 +19,7 @@
 
 #include "base/digest.h"
 #include "base/file_descriptor.h"
+#include "base/own_descriptors.h"
 
 namespace cleave::interpose {
 namespace {
@@ -41,7 +42,7 @@ bool is_only_ours(const struct stat& status) {
 
 base::FileDescriptor open_folder(const std::string& path) {
   base::FileDescriptor folder(
-      path.empty() ? -1 : open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+      path.empty() ? -1 : base::open_own(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   struct stat status {};
   if (folder.is_open() && (fstat(folder.get(), &status) != 0 || !is_only_ours(status))) folder.close();
   return folder;
@@ -71,20 +72,16 @@ std::string read_whole(int file, std::size_t size) {
 
 bool write_new(int folder, const std::string& name, const std::string& text) {
   base::FileDescriptor file(
-      openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+      base::open_own_at(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
   return file.is_open() && base::write_all(file.get(), text) && ::close(file.release()) == 0;
 }
 
 // Calls visit(name) for each file of the folder until it returns false.
 template <typename Visit>
 void for_each_name(int folder, Visit visit) {
-  // A descriptor of its own: closing the stream closes it, and its position is not shared.
-  base::FileDescriptor own(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!own.is_open()) return;
-  const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(own.get()), closedir);
-  if (!stream) return;
-  static_cast<void>(own.release());
-  while (const dirent* const next = readdir(stream.get())) {
+  const base::FolderList list = base::open_folder_list(folder);
+  if (!list) return;
+  while (const dirent* const next = readdir(list.get())) {
     const std::string_view name = next->d_name;
     if (name != "." && name != ".." && !visit(name)) return;
   }
@@ -96,7 +93,7 @@ std::optional<std::string> EntryFolder::read(const std::string& name) const {
   const base::FileDescriptor folder = open_folder(path_);
   if (!folder.is_open()) return std::nullopt;
   const base::FileDescriptor file(
-      openat(folder.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+      base::open_own_at(folder.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
   if (!file.is_open() || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || !is_only_ours(status))
     return std::nullopt;

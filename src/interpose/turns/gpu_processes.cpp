@@ -6,6 +6,8 @@
 #include <span>
 #include <utility>
 
+#include "base/own_descriptors.h"
+
 namespace cleave::interpose {
 namespace {
 
@@ -49,6 +51,7 @@ GpuProcesses::GpuProcesses(std::unique_ptr<Functions> functions, void* device)
 GpuProcesses::~GpuProcesses() { functions_->shutdown(); }
 
 std::unique_ptr<GpuProcesses> GpuProcesses::open(const char* library, const std::string& address) {
+  const base::HeldStandardNumbers held;  // the library keeps the driver's devices open
   void* const loaded = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   auto functions = std::make_unique<Functions>();
   if (loaded == nullptr || !functions->load(loaded) || functions->init() != kSuccess) return nullptr;

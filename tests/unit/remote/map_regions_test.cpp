@@ -44,7 +44,7 @@ class MapRegionsTest : public testing::Test {
   }
 
   const std::unique_ptr<SharedArea> area_ = SharedArea::make(kBefore, kRegions);
-  const std::shared_ptr<MapRegions> regions_ = MapRegions::map(area_->descriptor(), kBefore, kRegions);
+  const std::shared_ptr<MapRegions> regions_ = MapRegions::map(area_->file(), kBefore, kRegions);
   std::vector<MapRegions::Notice> notices_;
 };
 using Notices = std::vector<MapRegions::Notice>;
@@ -148,7 +148,7 @@ TEST_F(MapRegionsTest, AForkedChildGivesNothingBack) {
 }
 
 TEST_F(MapRegionsTest, OutliveTheirConnection) {
-  auto regions = MapRegions::map(area_->descriptor(), kBefore, kRegions);
+  auto regions = MapRegions::map(area_->file(), kBefore, kRegions);
   std::vector<MapRegions::Notice> notices;
   const auto region = regions->take(2 * kMiB, notices);
   ASSERT_TRUE(regions->back(*region));
