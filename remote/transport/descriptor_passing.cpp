@@ -1,21 +1,22 @@
 #include "remote/transport/descriptor_passing.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cerrno>
 #include <cstring>
 #include <exception>
 #include <memory>
 #include <poll.h>
+#include <semaphore>
 #include <thread>
 #include <unistd.h>
 #include <utility>
 
+#include <linux/close_range.h>
 #include <sys/socket.h>
 
 namespace cleave::remote {
 namespace {
-
-constexpr std::size_t kMaxReceived = 253;  // SCM_MAX_FD, the system's limit
 
 bool send_rest(int socket, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
@@ -30,6 +31,41 @@ bool send_rest(int socket, std::span<const std::byte> bytes) {
     }
   }
   return true;
+}
+
+// Gives this thread a table of its own, with those descriptors.
+void keep_only(std::vector<int> kept) {
+  std::sort(kept.begin(), kept.end());
+  if (::close_range(static_cast<unsigned>(kept.back()) + 1, ~0U, CLOSE_RANGE_UNSHARE) != 0) return;
+  unsigned from = 0;
+  for (const int each : kept) {
+    const auto one = static_cast<unsigned>(each);
+    if (one > from) ::close_range(from, one - 1, 0);
+    from = one + 1;
+  }
+}
+
+struct Handover {
+  std::binary_semaphore has_copies{0};  // the other thread
+  std::binary_semaphore are_closed{0};  // in the caller's table
+};
+
+// Closes descriptors so that nothing waits: an exiting thread does not linger (inet_release() and its like in the kernel check
+// PF_EXITING), neither for its own sockets nor for those that are in flight in its sockets' queues. So the last of them are closed
+// by the exit of a thread that has a table of descriptors of its own. Throws if there is no thread.
+void close_by_exit(std::vector<base::FileDescriptor>& descriptors) {
+  std::vector<int> numbers;
+  numbers.reserve(descriptors.size());
+  for (const base::FileDescriptor& each : descriptors) numbers.push_back(each.get());
+  const auto shared = std::make_shared<Handover>();
+  std::thread([shared, numbers = std::move(numbers)]() mutable {
+    keep_only(std::move(numbers));
+    shared->has_copies.release();
+    shared->are_closed.acquire();
+  }).detach();
+  shared->has_copies.acquire();
+  descriptors.clear();
+  shared->are_closed.release();
 }
 
 }  // namespace
@@ -68,8 +104,7 @@ bool send_with_descriptor(int socket, std::span<const std::byte> bytes, int desc
 long receive_with_descriptors(int socket, std::span<std::byte> into,
                               std::vector<base::FileDescriptor>& descriptors, int flags) {
   descriptors.clear();
-  // The system would close those for which there is no room.
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxReceived)] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxDescriptors)] = {};
   iovec part{into.data(), into.size()};
   msghdr message{};
   message.msg_iov = &part;
@@ -99,11 +134,8 @@ long receive_with_descriptor(int socket, std::span<std::byte> into, int& descrip
 
 void discard(std::vector<base::FileDescriptor> descriptors) noexcept try {
   std::erase_if(descriptors, [](const base::FileDescriptor& each) { return !each.is_open(); });
-  if (descriptors.empty()) return;
-  // Nobody's; ends when they are closed, or with the process.
-  auto all = std::make_shared<std::vector<base::FileDescriptor>>(std::move(descriptors));
-  std::thread([all = std::move(all)]() mutable { all.reset(); }).detach();
-} catch (const std::exception&) {  // no thread: they are closed here
+  if (!descriptors.empty()) close_by_exit(descriptors);
+} catch (const std::exception&) {  // no thread or no memory: they are closed here
 }
 
 void discard(base::FileDescriptor descriptor) noexcept {

@@ -11,7 +11,7 @@
 
 namespace cleave::remote {
 
-// At most so many descriptors are sent at a time.
+// At most so many descriptors are sent and received at a time.
 inline constexpr std::size_t kMaxDescriptors = 8;
 
 // Sends the bytes, at least one, and the descriptors with the first of them; they stay the caller's. Waits. False: failed.
@@ -19,15 +19,17 @@ bool send_with_descriptors(int socket, std::span<const std::byte> bytes, std::sp
 bool send_with_descriptor(int socket, std::span<const std::byte> bytes, int descriptor);
 
 // Receives at most `into.size()` bytes and the descriptors that came with them, which are closed on exec. Returns what
-// recvmsg(2) returned.
+// recvmsg(2) returned. The kernel closes more than kMaxDescriptors, which may take for ever (discard()): not for a socket to which
+// somebody unknown may send, but with MSG_PEEK.
 long receive_with_descriptors(int socket, std::span<std::byte> into,
                               std::vector<base::FileDescriptor>& descriptors, int flags);
 // Receives at most `into.size()` bytes and the descriptor that came with them (-1: none), which is the caller's and closed on
 // exec. Further descriptors are closed. Returns what recvmsg(2) returned.
 long receive_with_descriptor(int socket, std::span<std::byte> into, int& descriptor, int flags);
 
-// Closes what a peer may have sent, or what may hold such descriptors in its queue, in a thread of its own: to close the last
-// reference to a socket that lingers, or to a file whose file system does not answer, may take for ever.
+// Closes what a peer may have sent, or what may hold such descriptors in its queue. To close the last reference to a socket that
+// lingers would take as long as its sender has chosen: here it does not linger. A file whose file system does not answer may
+// block a thread, which is not the caller's.
 void discard(std::vector<base::FileDescriptor> descriptors) noexcept;
 void discard(base::FileDescriptor descriptor) noexcept;
 

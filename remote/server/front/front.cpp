@@ -42,7 +42,7 @@ using Id = Arrivals::Id;
 constexpr std::chrono::seconds kHelloTime{kHelloSeconds};
 // What a connection that has spoken has beyond that until its handshake begins.
 constexpr std::chrono::seconds kTurnTime{10};
-// A handshake counts for so long, even if its thread is stuck in something that its peer has sent.
+// A handshake counts for so long, whatever its thread does.
 constexpr std::chrono::seconds kGreetingTime{3 * kHelloSeconds};
 // Connections that are accepted before others are looked at.
 constexpr unsigned kAcceptedAtATime = 64;
@@ -54,15 +54,7 @@ struct Listener {
   ListenerKind kind;
 };
 
-// A connection that has not been greeted yet. Descriptors that its peer has sent may wait in its socket (discard()).
 struct Waiting {
-  Waiting(Arrival what, Time until) : arrival(std::move(what)), deadline(until) {}
-  Waiting(Waiting&&) = default;
-  Waiting& operator=(Waiting&&) = delete;
-  ~Waiting() {
-    if (arrival.kind.is_unix) discard(std::move(arrival.socket));
-  }
-
   Arrival arrival;
   Time deadline;  // for its first bytes; then, for its turn
   bool has_spoken = false;
@@ -192,7 +184,7 @@ void Front::admit(base::FileDescriptor socket, ListenerKind kind) {
   if (place.instead) waiting_.erase(*place.instead);
   if (!place.may_wait) return;
   const std::string peer = daemon::peer_text(socket.get());
-  waiting_.try_emplace(id, Arrival{std::move(socket), kind, peer, key}, steady_clock::now() + kHelloTime);
+  waiting_.emplace(id, Waiting{{std::move(socket), kind, peer, key}, steady_clock::now() + kHelloTime});
 }
 
 // The socket of a silent connection is ready.

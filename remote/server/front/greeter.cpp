@@ -1,6 +1,5 @@
 #include "remote/server/front/greeter.h"
 
-#include <algorithm>
 #include <exception>
 #include <poll.h>
 #include <thread>
@@ -11,7 +10,6 @@
 #include "remote/server/front/relay.h"
 #include "remote/server/front/socket_pair.h"
 #include "remote/server/log.h"
-#include "remote/server/memory/shared_memory.h"
 #include "remote/transport/descriptor_passing.h"
 
 namespace cleave::remote::server {
@@ -81,23 +79,29 @@ void Greeter::pass_on(const Arrival& arrival, const Streams& streams) {
   if (!reason.empty()) log_line("client " + arrival.peer + ": " + reason);
 }
 
-std::unique_ptr<Stream> Greeter::open(Arrival& arrival, Time until, std::string& certificate,
-                                      std::string& why) const {
-  if (!arrival.kind.tls) return make_socket_stream(arrival.socket.release());
-  if (!tls_) return why = "TLS: the server has no certificate", nullptr;
+// Returns why there is no stream to the outside.
+std::string Greeter::open(Arrival& arrival, Streams& streams, Time until, std::string& certificate) const {
+  if (arrival.kind.is_unix) {
+    auto stream = std::make_unique<UnknownPeer>(std::move(arrival.socket));
+    streams.on_this_machine = stream.get();
+    streams.outside = std::move(stream);
+    return {};
+  }
+  if (!arrival.kind.tls) {
+    streams.outside = make_socket_stream(arrival.socket.release());
+    return {};
+  }
+  if (!tls_) return "TLS: the server has no certificate";
   ConnectResult connected = tls_->accept(arrival.socket.release(), until, certificate);
-  why = connected.problem;
-  return std::move(connected.stream);
+  streams.outside = std::move(connected.stream);
+  return connected.problem;
 }
 
 // Returns why the client is refused. Calls `waits` when it has to wait for a place, and from then on again and again.
 std::string Greeter::let_in(Arrival& arrival, Streams& streams, const std::function<void()>& waits) {
   const Time until = std::chrono::steady_clock::now() + std::chrono::seconds(kHelloSeconds);
-  // They come with the first byte, and are lost when that is read.
-  if (arrival.kind.is_unix) streams.received = peek_descriptors(arrival.socket.get());
   std::string certificate;
-  std::string why;
-  streams.outside = open(arrival, until, certificate, why);
+  std::string why = open(arrival, streams, until, certificate);
   if (!streams.outside) return why;
   const auto input = std::make_unique<FrameReader>(*streams.outside, std::chrono::seconds(kHelloSeconds));
   auto opening = read_opening(*input, until, why);
@@ -117,15 +121,13 @@ std::string Greeter::let_in(Arrival& arrival, Streams& streams, const std::funct
     SocketPair pair;
     streams.inside = make_socket_stream(pair.ours.release());
     introduction.client.is_relayed = true;
-    why = introduce(std::move(introduction), {pair.theirs.get()}, waits);
+    why = introduce(std::move(introduction), pair.theirs.get(), waits);
   } else {
-    std::vector<int> descriptors{streams.outside->descriptor()};
-    // Nothing else may reach the supervisor: it could not close it without waiting.
-    const auto memory =
-        std::find_if(streams.received.begin(), streams.received.end(),
-                     [](const base::FileDescriptor& each) { return is_sealed_memory(each.get()); });
-    if (memory != streams.received.end()) descriptors.push_back(memory->get());
-    why = introduce(std::move(introduction), descriptors, waits);
+    if (streams.on_this_machine != nullptr) {
+      streams.on_this_machine->leave();
+      introduction.client.left_in_socket = streams.on_this_machine->left_in_socket();
+    }
+    why = introduce(std::move(introduction), streams.outside->descriptor(), waits);
   }
   if (!why.empty()) send_refusal(*streams.outside, wire::Refusal::full, why);
   return why;
@@ -137,6 +139,8 @@ std::string Greeter::let_in(const PeerOpening& opening, const Arrival& arrival, 
   std::string why;
   const auto contents = peers_.admit(*streams.outside, input, opening, until, why);
   if (!contents) return why;
+  if (streams.on_this_machine != nullptr && streams.on_this_machine->left_in_socket() > 0)
+    return "a server has sent descriptors";
   if (!arrival.kind.tls) {
     peers_.deliver(*contents, streams.outside->descriptor());
     return {};
@@ -151,14 +155,14 @@ std::string Greeter::let_in(const PeerOpening& opening, const Arrival& arrival, 
 }
 
 // Returns why the client is refused.
-std::string Greeter::introduce(Introduction introduction, const std::vector<int>& descriptors,
+std::string Greeter::introduce(Introduction introduction, int descriptor,
                                const std::function<void()>& waits) {
   base::MutexLock lock(mutex_);
   const std::uint32_t id = introduction.id = ++latest_;
   verdicts_.emplace(id, std::nullopt);
   lock.unlock();
   const std::string packet = encode(introduction);
-  const bool sent = send_with_descriptors(control_, std::as_bytes(std::span(packet)), descriptors);
+  const bool sent = send_with_descriptor(control_, std::as_bytes(std::span(packet)), descriptor);
   lock.lock();
   const auto found = verdicts_.find(id);
   bool has_to_wait = false;

@@ -11,20 +11,30 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "base/file_descriptor.h"
 #include "base/mutex.h"
 #include "remote/server/front/credentials.h"
+#include "remote/server/front/unknown_peer.h"
 #include "remote/server/options.h"
 #include "remote/server/peers/peer_desk.h"
 #include "remote/server/supervisor/front_messages.h"
+#include "remote/transport/descriptor_passing.h"
 #include "remote/transport/stream.h"
 
 namespace cleave::remote::server {
 
-// A connection whose peer has sent its first bytes.
+// A connection that has not been greeted. Descriptors that its peer has sent may wait in a unix socket (discard()).
 struct Arrival {
+  Arrival(base::FileDescriptor a_socket, ListenerKind a_kind, std::string a_peer, std::string a_peer_key)
+      : socket(std::move(a_socket)), kind(a_kind), peer(std::move(a_peer)), peer_key(std::move(a_peer_key)) {}
+  Arrival(Arrival&&) = default;
+  Arrival& operator=(Arrival&&) = delete;
+  ~Arrival() {
+    if (kind.is_unix) discard(std::move(socket));
+  }
+
   base::FileDescriptor socket;
   ListenerKind kind;
   std::string peer;
@@ -53,10 +63,9 @@ class Greeter {
   void judge(const Verdict& verdict) CLEAVE_EXCLUDES(mutex_);
 
  private:
-  // Destroyed when the handshake no longer counts: to close what a peer has sent may take for ever.
   struct Streams {
-    std::vector<base::FileDescriptor> received;
     std::unique_ptr<Stream> outside;
+    UnknownPeer* on_this_machine = nullptr;   // the outside, if it is a unix socket
     std::unique_ptr<Stream> inside;           // to the worker, if TLS ends here
     Duration stall_timeout{};                 // of the outside
     std::optional<std::uint64_t> supplier{};  // the worker whose contents another server fetches; counted
@@ -67,10 +76,9 @@ class Greeter {
   std::string let_in(Arrival& arrival, Streams& streams, const std::function<void()>& waits);
   std::string let_in(const PeerOpening& opening, const Arrival& arrival, Streams& streams, FrameReader& input,
                      Time until);
-  std::unique_ptr<Stream> open(Arrival& arrival, Time until, std::string& certificate,
-                               std::string& why) const;
-  std::string introduce(Introduction introduction, const std::vector<int>& descriptors,
-                        const std::function<void()>& waits) CLEAVE_EXCLUDES(mutex_);
+  std::string open(Arrival& arrival, Streams& streams, Time until, std::string& certificate) const;
+  std::string introduce(Introduction introduction, int descriptor, const std::function<void()>& waits)
+      CLEAVE_EXCLUDES(mutex_);
 
   const Options& options_;
   const int control_;

@@ -1,8 +1,11 @@
 #include "remote/server/memory/shared_memory.h"
 
+#include <algorithm>
+#include <array>
 #include <fcntl.h>
 #include <span>
 #include <unistd.h>
+#include <vector>
 
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -32,11 +35,25 @@ bool is_sealed_memory(int descriptor) {
   return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
 }
 
-std::vector<base::FileDescriptor> peek_descriptors(int socket) {
-  std::byte byte{};
-  std::vector<base::FileDescriptor> descriptors;
-  receive_with_descriptors(socket, std::span(&byte, 1), descriptors, MSG_PEEK | MSG_DONTWAIT);
-  return descriptors;
+// What is looked at first stays open while it is taken: so nothing is closed for the last time by that.
+bool receive_memory(int socket, std::uint32_t bytes, std::unique_ptr<SharedMemory>& memory) {
+  base::FileDescriptor found;
+  std::array<std::byte, 4096> buffer;
+  while (bytes > 0) {
+    const auto into = std::span(buffer).first(std::min<std::size_t>(bytes, buffer.size()));
+    std::vector<base::FileDescriptor> descriptors;
+    const long seen = receive_with_descriptors(socket, into, descriptors, MSG_PEEK | MSG_DONTWAIT);
+    if (seen <= 0 || descriptors.size() > (found.is_open() ? 0 : 1)) return false;
+    if (!descriptors.empty()) {
+      if (!is_sealed_memory(descriptors.front().get())) return false;
+      found = std::move(descriptors.front());
+    }
+    const long taken = ::recv(socket, buffer.data(), static_cast<std::size_t>(seen), MSG_DONTWAIT);
+    if (taken <= 0) return false;
+    bytes -= static_cast<std::uint32_t>(taken);
+  }
+  if (found.is_open()) memory = SharedMemory::map(found.release());
+  return true;
 }
 
 }  // namespace cleave::remote::server

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "base/file_descriptor.h"
 
@@ -36,7 +35,8 @@ class SharedMemory {
 // Whether a descriptor is of memory that map() would try: sealed against shrinking, which nothing but memory can be.
 bool is_sealed_memory(int descriptor);
 
-// The descriptors that came with the next byte of this unix socket, without reading the byte.
-std::vector<base::FileDescriptor> peek_descriptors(int socket);
+// Takes so many bytes from a unix socket, where they are, and the one descriptor that came with them; `memory` becomes what it is of,
+// null if that cannot be mapped. False: it is not of sealed memory, or not the only one; then it may take for ever to read on.
+bool receive_memory(int socket, std::uint32_t bytes, std::unique_ptr<SharedMemory>& memory);
 
 }  // namespace cleave::remote::server

@@ -12,13 +12,13 @@ namespace {
 void write(std::ostream& stream, const ClientInfo& client) {
   write_sized(stream, client.name);
   stream << client.version << ' ' << client.features << ' ' << client.heartbeat << ' ' << client.is_query
-         << ' ' << client.is_relayed << ' ';
+         << ' ' << client.is_relayed << ' ' << client.left_in_socket << ' ';
 }
 
 bool read(std::istream& stream, ClientInfo& client, std::size_t most) {
   return read_sized(stream, client.name, most) && stream >> client.version >> client.features >>
                                                       client.heartbeat >> client.is_query >>
-                                                      client.is_relayed;
+                                                      client.is_relayed >> client.left_in_socket;
 }
 
 // -1: the client's class is not set.

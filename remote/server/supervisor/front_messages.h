@@ -20,12 +20,14 @@ struct ClientInfo {
   std::uint32_t heartbeat = 0;  // the longest time between two of its messages in ms; 0: not limited
   bool is_query = false;        // it only asks for the devices
   bool is_relayed = false;      // by the front, which notices when the client accepts nothing
+  // Bytes of its Hello that are still to be taken from the connection: descriptors come with them (front/unknown_peer.h).
+  std::uint32_t left_in_socket = 0;
 
   bool operator==(const ClientInfo&) const = default;
 };
 
-// An authenticated client. With it come the descriptor of its connection, on which all that has been read is the Hello, and
-// that of the memory that it wants to share, if there is any. The connection of a client with TLS leads to the front.
+// An authenticated client. With it comes the descriptor of its connection, on which all that has been read is the Hello. The
+// connection of a client with TLS leads to the front.
 struct Introduction {
   std::uint32_t id = 0;
   std::string peer;      // for the log, with the name that the client has proved

@@ -125,7 +125,7 @@ void FrontProcess::end() {
 }
 
 void FrontProcess::stop() {
-  control_.close();
+  discard(std::move(control_));  // connections may wait in it
   if (process_ <= 0) return;
   ::kill(process_, SIGKILL);
   ::waitpid(process_, nullptr, 0);

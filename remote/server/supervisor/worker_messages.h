@@ -18,7 +18,7 @@ namespace cleave::remote::server {
 std::string encode(const std::vector<daemon::GivenValue>& options);
 bool decode(const std::string& text, std::vector<daemon::GivenValue>& options);
 
-// Of an admitted client. Comes with the descriptor of its connection, and that of its shared memory if it has any.
+// Of an admitted client. Comes with the descriptor of its connection.
 struct Assignment {
   ClientInfo client;
   Grant grant;

@@ -116,7 +116,6 @@ bool Worker::await_connection() {
     trace = "/proc/self/fd/" + std::to_string(descriptors.back().release());
     descriptors.pop_back();
   }
-  if (descriptors.size() > 1) shared_ = SharedMemory::map(descriptors[1].release());
   limits_ = options_.limits;
   limits_.peer_silence = std::max<std::chrono::milliseconds>(options_.timeout, 3 * kContentsHeartbeat);
   if (limits_.memory == UINT64_MAX)
@@ -231,6 +230,9 @@ int Worker::run() {
   const std::string problem = refuse_system_calls(options_.sandbox.system_calls);
   if (!problem.empty()) log_line("no filter for system calls: " + problem);
   notify_supervisor(WorkerMessage::taken, "");
+  const std::uint32_t left = assignment_.client.left_in_socket;
+  if (left > 0 && !receive_memory(socket_, left, shared_))
+    exit_worker(WorkerMessage::refused, "it has sent descriptors that are not one of memory");
   const std::unique_ptr<Stream> stream = make_socket_stream(socket_);
   if (catalog_->empty()) {
     send_refusal(*stream, wire::Refusal::no_device, kNoDevice);

@@ -1,5 +1,7 @@
 // Who gets in, and what strangers can do before they do.
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <numeric>
 #include <sstream>
 
@@ -9,6 +11,7 @@
 #include "base/file_descriptor.h"
 #include "tests/e2e/server/raw_client.h"
 #include "tests/e2e/server/server_process.h"
+#include "tests/kit/lingering_socket.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -62,6 +65,43 @@ TEST(Admission, StrangersOfOneAddressKeepNobodyOut) {
   }
   RawClient client(endpoint);
   EXPECT_TRUE(client.begin());
+}
+
+// Descriptors of any kind, and sockets that take an hour to close; with a valid Hello and without.
+TEST(Admission, DescriptorsOfStrangersCostNothing) {
+  kit::LingeringSockets sockets;
+  const kit::TemporaryFolder folder;
+  ServerProcess server({"--max-clients", "64"}, "unix:" + folder.file("socket"));
+  const Endpoint endpoint = server.endpoint();
+  ASSERT_EQ(endpoint.address.kind, base::Address::Kind::unix_socket);
+  ASSERT_TRUE(RawClient(endpoint).begin());
+  const std::string descriptors = "/proc/" + std::to_string(server.front()) + "/fd";
+  const auto count = [&] {
+    return std::distance(std::filesystem::directory_iterator(descriptors),
+                         std::filesystem::directory_iterator());
+  };
+  const auto before = count();
+  const std::string begin = "x";
+  for (int i = 0; i < 24; ++i) {
+    RawClient stranger(endpoint);
+    std::vector<base::FileDescriptor> sent;
+    std::vector<int> numbers;
+    for (std::size_t each = 0; each < kMaxDescriptors; ++each) {
+      sent.emplace_back(sockets.make());
+      numbers.push_back(sent.back().get());
+    }
+    if (i % 3 == 0) {
+      ASSERT_TRUE(stranger.send_hello_with_descriptor(numbers.front(), 0));
+    } else {
+      ASSERT_TRUE(
+          send_with_descriptors(stranger.stream->descriptor(), std::as_bytes(std::span(begin)), numbers));
+    }
+    discard(std::move(sent));  // the server may have closed its own before
+    if (i % 3 == 1) stranger.send_bytes("garbage garbage garbage", 23);
+  }
+  RawClient client(endpoint);
+  EXPECT_TRUE(client.begin()) << "it comes after those of its own user";
+  EXPECT_TRUE(kit::eventually([&] { return count() <= before + 2; })) << "some are held";
 }
 
 TEST(Admission, SilentStrangersCostNoProcess) {
