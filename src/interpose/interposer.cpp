@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/own_descriptors.h"
 #include "base/scoped_thread_state.h"
+#include "base/system_call_filter.h"
 #include "interpose/explain/explanations.h"
 #include "observe/process_id_path.h"
 
@@ -105,6 +106,7 @@ std::unique_ptr<Tracer> Interposer::make_tracer() {
 
 bool Interposer::begin() noexcept {
   if (!owner.is_this()) return false;
+  base::remember_system_call_filters();
   neighbours.start();
   if (policy->measures_launches()) costs.load(settings().cache);
   return owner.begin();
@@ -114,13 +116,15 @@ void Interposer::end() noexcept {
   const base::ScopedCancelDisable uncancelled;  // of the thread that exits
   // A forked child that has made no launch is none that was asked about.
   const bool reports = owner.is_this_at_exit() && !in_child_ && !settings().disable;
-  write_summary(reports);
-  if (offload != nullptr && !in_child_) offload->save();
+  // What opens a file only now might be the end of the program.
+  const bool may_open = !base::has_new_system_call_filter();
+  write_summary(reports, may_open);
+  if (offload != nullptr && !in_child_ && may_open) offload->save();
   turns.leave();
   feeder.end();
   memory.end();
-  if (trace) trace->end(reports);
-  if (policy->measures_launches()) costs.save(settings().cache);
+  if (trace) trace->end(reports && may_open);
+  if (policy->measures_launches() && may_open) costs.save(settings().cache);
   neighbours.stop();
 }
 
@@ -165,13 +169,13 @@ observe::Explanations Interposer::explanations(const std::vector<observe::Counte
   return explain(kernels, findings, configuration);
 }
 
-void Interposer::write_summary(bool without_launches) noexcept try {
+void Interposer::write_summary(bool without_launches, bool may_open) noexcept try {
   if (settings().stats.empty() && !settings().explain) return;
   const auto kernels = counters.all();
   if (kernels.empty() && !without_launches) return;
   observe::SummaryContext context = summary_context();
   context.explanations = explanations(kernels);
-  write_statistics(kernels, context);
+  write_statistics(kernels, context, may_open);
   const bool is_said = kernels.empty() && settings().stats == "stderr";
   if (settings().explain && !is_said) base::write_stderr(observe::as_text(kernels, context.explanations));
 } catch (...) {
@@ -179,10 +183,15 @@ void Interposer::write_summary(bool without_launches) noexcept try {
 }
 
 void Interposer::write_statistics(const std::vector<observe::Counters::Named>& kernels,
-                                  const observe::SummaryContext& summary_context) const {
+                                  const observe::SummaryContext& summary_context, bool may_open) const {
   const std::string& stats = settings().stats;
   if (stats.empty()) return;
   if (stats == "stderr") return base::write_stderr(observe::as_text(kernels, summary_context));
+  if (!may_open) {
+    return base::log_line("CLEAVE_STATS=\"" + stats +
+                          "\": not written, since the program has put itself under a filter of system calls: "
+                          "use CLEAVE_STATS=stderr");
+  }
   const std::string path = observe::with_process_id(stats);
   if (!write_file(path, observe::as_json(kernels, summary_context))) {
     base::log_line("CLEAVE_STATS=\"" + stats + "\": " + path + " cannot be written (" + std::strerror(errno) +

@@ -96,7 +96,7 @@ class Interposer {
   // The process exits: writes what was counted to the places that the settings name, if there was a launch, and ends what
   // runs beside the program. Calls may still come.
   void end() noexcept;
-  void write_summary(bool without_launches = false) noexcept;
+  void write_summary(bool without_launches = false, bool may_open = true) noexcept;
 
   // The program enqueues a command, other than a launch that may be split, on this queue.
   void note_command(cl_command_queue queue) {
@@ -120,7 +120,7 @@ class Interposer {
  private:
   bool begin() noexcept;
   void write_statistics(const std::vector<observe::Counters::Named>& kernels,
-                        const observe::SummaryContext& summary_context) const;
+                        const observe::SummaryContext& summary_context, bool may_open) const;
   std::unique_ptr<Tracer> make_tracer();
 
   bool in_child_ = false;  // of a fork

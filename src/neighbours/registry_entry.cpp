@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "base/own_descriptors.h"
+#include "base/system_call_filter.h"
 #include "neighbours/registry_folder.h"
 
 namespace cleave::neighbours {
@@ -125,7 +126,9 @@ bool RegistryEntry::lock_and_map() {
 
 void RegistryEntry::withdraw() noexcept {
   withdrawn_ = true;
-  // A signal handler may call exit() anywhere: never wait for the lock. Other processes remove what is left behind.
+  // Other processes remove what is left behind.
+  if (base::has_new_system_call_filter()) return;
+  // A signal handler may call exit() anywhere: never wait for the lock.
   if (!mutex_.try_lock()) return;
   const base::MutexLock lock(mutex_, std::adopt_lock);
   if (file_name_.empty()) return;

@@ -8,6 +8,7 @@
 
 #include "base/own_descriptors.h"
 #include "base/scoped_thread_state.h"
+#include "base/system_call_filter.h"
 
 namespace cleave::neighbours {
 namespace {
@@ -52,7 +53,8 @@ std::shared_ptr<SourcePoller> SourcePoller::start(std::vector<std::unique_ptr<So
 
 void SourcePoller::run() noexcept {
   pthread_setname_np(pthread_self(), "cleave");
-  while (!stopping_.load(std::memory_order_relaxed)) {
+  // A program that shuts itself in after it has begun need not expect that this thread opens anything.
+  while (!stopping_.load(std::memory_order_relaxed) && !base::has_new_system_call_filter()) {
     const base::Nanoseconds now = base::Clock::system().now();
     try {
       step(now);

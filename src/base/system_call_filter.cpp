@@ -1,0 +1,72 @@
+#include "base/system_call_filter.h"
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <fcntl.h>
+#include <optional>
+#include <string_view>
+#include <unistd.h>
+
+#include <sys/prctl.h>
+
+#include "base/ignore_sigpipe.h"
+#include "base/no_destructor.h"
+#include "base/number.h"
+#include "base/own_descriptors.h"
+#include "base/verified_descriptor.h"
+
+namespace cleave::base {
+namespace {
+
+// As prctl() says, which costs least and needs no descriptor.
+constexpr int kFiltered = 2;
+
+struct Filters {
+  std::atomic<int> mode{-1};  // -1: not looked yet
+  std::atomic<std::uint64_t> count{0};
+  VerifiedDescriptor status;  // of the first thread; open if the mode is no answer
+};
+constinit NoDestructor<Filters> storage;
+constinit Filters& filters = *storage;
+
+std::optional<std::uint64_t> count_of_filters() {
+  constexpr std::string_view kName = "\nSeccomp_filters:\t";
+  std::array<char, 4096> bytes;
+  if (!filters.status.is_valid()) return std::nullopt;
+  const ssize_t size = pread(filters.status.get(), bytes.data(), bytes.size(), 0);
+  const std::string_view text(bytes.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  const std::size_t at = text.find(kName);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = text.substr(at + kName.size());
+  const auto number = parse_unsigned(rest.substr(0, rest.find('\n')), 0, 1U << 30U);
+  return number ? std::optional<std::uint64_t>(*number) : std::nullopt;
+}
+
+}  // namespace
+
+void remember_system_call_filters() noexcept {
+  const int error = errno;
+  { const ScopedIgnoreSigpipe made_before; }  // what a line on standard error needs
+  const int mode = prctl(PR_GET_SECCOMP);
+  if (mode == kFiltered) {
+    filters.status.open(open_own("/proc/self/status", O_RDONLY));
+    filters.count = count_of_filters().value_or(0);
+  }
+  filters.mode = mode;
+  errno = error;
+}
+
+bool has_new_system_call_filter() noexcept {
+  const int error = errno;
+  const int before = filters.mode;
+  const int mode = before < 0 ? before : prctl(PR_GET_SECCOMP);
+  const bool is_new = before == kFiltered
+                          ? count_of_filters().value_or(0) != filters.count || filters.count == 0
+                          : mode != before;
+  errno = error;
+  return is_new;
+}
+
+}  // namespace cleave::base

@@ -1,0 +1,53 @@
+// Filters that a process puts itself under are noticed, those that it began with are not.
+#include "base/system_call_filter.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+namespace cleave::base {
+namespace {
+
+// One that allows everything.
+bool add_filter() {
+  sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+  const sock_fprog program{1, &allow};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+TEST(SystemCallFilter, IsNoticedIfItIsNew) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    int steps = 0;
+    const auto expect = [&](bool holds) {
+      ++steps;
+      if (!holds) _exit(steps);
+    };
+    expect(!has_new_system_call_filter());  // nobody has looked yet
+    remember_system_call_filters();
+    expect(!has_new_system_call_filter());
+    expect(add_filter());
+    errno = E2BIG;
+    expect(has_new_system_call_filter());
+    expect(errno == E2BIG);
+    remember_system_call_filters();  // as in a container
+    expect(!has_new_system_call_filter());
+    expect(add_filter());
+    expect(has_new_system_call_filter());
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "step " << WEXITSTATUS(status);
+}
+
+}  // namespace
+}  // namespace cleave::base
