@@ -62,13 +62,14 @@ Daemon::Daemon(asio::io_context& context, Hypervisor& hypervisor, const Options&
     : context_(context),
       totals_(options.connect.size(), options.interval + kListingGrace),
       hub_(hub_options(options)),
-      http_([this](std::string_view path) { return metrics_page(path, totals_, hub_); }, kHttpTimeout),
+      http_([this](std::string_view path) { return metrics_page(path, totals_, hub_); }, kHttpTimeout,
+            options.metrics_connections),
       heartbeats_(context, std::chrono::nanoseconds(options.heartbeat) / Hub::kRounds,
                   [this] { hub_.send_heartbeat(); }),
       expiry_(context, kExpiryPeriod, [this] { expire(); }) {
   for (daemon::ListeningSocket& socket : sockets.clients) {
     const auto take = [this](daemon::Stream stream) {
-      const std::string peer = daemon::peer_key(stream.native_handle());
+      const daemon::Peer peer = daemon::peer_of(stream.native_handle());
       hub_.admit(std::move(stream), peer);
       follow_pressure();
     };
@@ -129,6 +130,10 @@ void Daemon::follow_pressure() {
 void Daemon::expire() {
   follow_pressure();  // clients may have left
   if (totals_.expire(std::chrono::steady_clock::now())) hub_.publish(totals_.total());
+}
+
+void Daemon::follow(const Options& options) {
+  hub_.set_limits(options.max_clients, options.clients_per_peer, options.patience);
 }
 
 void Daemon::stop() {

@@ -37,6 +37,9 @@ class Daemon {
   // Waits for the watchers. Requires: the loop has ended.
   ~Daemon();
 
+  // Follows the options that may change while it runs: --max-clients, --clients-per-peer and --patience. For the loop's thread.
+  void follow(const Options& options);
+
   // Disconnects all clients, stops listening and the watchers, and ends the event loop. For the loop's thread.
   void stop();
 

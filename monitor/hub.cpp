@@ -20,7 +20,13 @@ Hub::Hub(HubOptions options)
   publish(Total{});
 }
 
-void Hub::admit(daemon::Stream stream, const std::string& peer) {
+void Hub::set_limits(std::size_t max_clients, std::size_t clients_per_peer,
+                     std::chrono::milliseconds patience) {
+  shares_.set_limits(max_clients, clients_per_peer);
+  options_.patience = patience;
+}
+
+void Hub::admit(daemon::Stream stream, const daemon::Peer& peer) {
   const daemon::PeerShares::Place place = shares_.add(++latest_, peer);
   if (!place.granted) return refuse(stream);
   if (place.instead) drop(*by_id_.at(*place.instead), DropReason::displaced);

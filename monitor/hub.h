@@ -51,9 +51,12 @@ class Hub final : public ClientOwner {
 
   explicit Hub(HubOptions options);
 
-  // Admits a new client of this peer (daemon/peer_key.h). Beyond the limits it takes the place of one of the peer with the
-  // most, or is closed; either is sent a "bye".
-  void admit(daemon::Stream stream, const std::string& peer);
+  // Admits a new client of this peer. Beyond the limits it takes the place of another (daemon/peer_shares.h), or is closed; either is
+  // sent a "bye".
+  void admit(daemon::Stream stream, const daemon::Peer& peer);
+
+  // As in the options, from now on; no client is disconnected.
+  void set_limits(std::size_t max_clients, std::size_t clients_per_peer, std::chrono::milliseconds patience);
 
   void publish(const Total& total);
 

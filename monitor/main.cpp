@@ -1,4 +1,5 @@
-// cleave-monitord: reads its options, opens its sockets, and runs until SIGTERM or SIGINT.
+// cleave-monitord: reads its options, opens its sockets, and runs until SIGTERM or SIGINT. On SIGHUP it reads its options again.
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -7,10 +8,9 @@
 #include <span>
 #include <string>
 
-#include <sys/resource.h>
-
 #include "daemon/service_manager.h"
 #include "monitor/daemon.h"
+#include "monitor/descriptors.h"
 #include "monitor/libvirt.h"
 #include "monitor/options.h"
 
@@ -27,24 +27,6 @@ constexpr std::chrono::seconds kShutdownGrace{2};
 // A sample of the pressure may wait for a domain that hangs, which is no fault of the hypervisor's.
 constexpr std::chrono::milliseconds kSamplerGrace{100};
 constexpr std::chrono::seconds kStatusPeriod{5};
-
-// Every client needs a descriptor; a few more are the daemon's and libvirt's.
-void raise_open_file_limit(std::size_t clients) {
-  constexpr rlim_t kOwn = 128;
-  rlimit limit{};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  const rlim_t wanted = clients + kOwn;
-  if (limit.rlim_cur >= wanted) return;
-  const rlim_t before = limit.rlim_cur;
-  limit.rlim_cur = wanted;
-  if (limit.rlim_max < wanted) limit.rlim_max = wanted;  // for root
-  if (setrlimit(RLIMIT_NOFILE, &limit) == 0) return;
-  getrlimit(RLIMIT_NOFILE, &limit);
-  limit.rlim_cur = limit.rlim_max;
-  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = before;
-  log_line("only " + std::to_string(limit.rlim_cur) + " files may be open, too few for " +
-           std::to_string(clients) + " clients; raise the limit (LimitNOFILE=) or lower --max-clients");
-}
 
 // Reports readiness, status and liveness to the service manager, if there is one.
 class ServiceManager {
@@ -81,17 +63,60 @@ void log_addresses(const Daemon& daemon) {
   if (!daemon.metrics_address().empty()) log_line("metrics on " + daemon.metrics_address());
 }
 
-int run(const Options& options) {
+using Arguments = std::span<const char* const>;
+
+// Reads the options again on each SIGHUP, and follows those that may change while it runs.
+class Reloading {
+ public:
+  Reloading(asio::io_context& context, Daemon& daemon, Arguments arguments, std::size_t limit,
+            std::size_t open)
+      : daemon_(daemon), arguments_(arguments), limit_(limit), open_(open), signals_(context, SIGHUP) {
+    wait();
+  }
+
+ private:
+  void wait() {
+    signals_.async_wait([this](const daemon::ErrorCode& error, int) {
+      if (error) return;
+      reload();
+      wait();
+    });
+  }
+
+  void reload() try {
+    auto options = read_options(arguments_);
+    if (!options) return;
+    limit_ = std::max(limit_, raise_descriptor_limit(*options));
+    limit_connections(*options, limit_, open_);
+    daemon_.follow(*options);
+    log_line("SIGHUP: max-clients " + std::to_string(options->max_clients) + ", clients-per-peer " +
+             std::to_string(options->clients_per_peer) + " and patience " +
+             std::to_string(options->patience.count()) + " hold from now on; other options need a restart");
+  } catch (const std::exception& error) {
+    log_line(std::string("SIGHUP: ") + error.what() + "; the options stay as they were");
+  }
+
+  Daemon& daemon_;
+  const Arguments arguments_;
+  std::size_t limit_;
+  const std::size_t open_;  // descriptors, at the start
+  asio::signal_set signals_;
+};
+
+int run(Options options, Arguments arguments) {
   // libvirt writes to its connections with write(2), from threads of ours as well: one that breaks meanwhile would end us.
   std::signal(SIGPIPE, SIG_IGN);
   DaemonSockets sockets = open_sockets(options);
-  raise_open_file_limit(options.max_clients);
+  const std::size_t limit = raise_descriptor_limit(options);
   asio::io_context context(1);
+  asio::signal_set signals(context, SIGTERM, SIGINT);
+  const std::size_t open = open_descriptors();
+  limit_connections(options, limit, open);
   Libvirt libvirt;
   Daemon daemon(context, libvirt, options, std::move(sockets));
   log_addresses(daemon);
   ServiceManager manager(context, daemon);
-  asio::signal_set signals(context, SIGTERM, SIGINT);
+  const Reloading reloading(context, daemon, arguments, limit, open);
   signals.async_wait([&](const daemon::ErrorCode& error, int) {
     if (error) return;
     ServiceManager::stopping();
@@ -107,9 +132,9 @@ int run(const Options& options) {
   return EXIT_SUCCESS;
 }
 
-int start(std::span<const char* const> arguments) try {
+int start(Arguments arguments) try {
   const auto options = read_options(arguments);
-  return options ? run(*options) : EXIT_SUCCESS;
+  return options ? run(*options, arguments) : EXIT_SUCCESS;
 } catch (const OptionError& error) {
   log_line(error.what());
   return kUsage;

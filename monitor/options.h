@@ -33,6 +33,7 @@ struct Options {
   std::chrono::milliseconds interval{3000};          // between listings
   std::chrono::milliseconds pressure_interval{500};  // between samples for the pressure
   double busy_share = 0.2;                           // of one processor
+  std::size_t metrics_connections = 32;              // at a time; not an option: what the descriptors allow
 };
 
 // All options that may also be in the file, in the order in which users see them. They are applied to `options`, which has

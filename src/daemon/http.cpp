@@ -51,7 +51,10 @@ std::string_view requested_path(std::string_view request) {
 }
 
 struct HttpServer::OpenConnections {
-  PeerShares shares{kMaxConnections, kMaxConnectionsOfPeer, PeerShares::WhenFull::oldest_goes};
+  explicit OpenConnections(std::size_t places)
+      : shares(places, std::min(kMaxConnectionsOfPeer, places), PeerShares::WhenFull::oldest_goes) {}
+
+  PeerShares shares;
   std::map<PeerShares::Id, Connection*> by_id;
   PeerShares::Id latest = 0;
 };
@@ -70,7 +73,7 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
 
   // Takes a place, perhaps another's.
   void enter() {
-    const PeerShares::Place place = open_->shares.add(id_, peer_key(stream_.native_handle()));
+    const PeerShares::Place place = open_->shares.add(id_, {.key = peer_key(stream_.native_handle())});
     const auto displaced = open_->by_id.find(place.instead.value_or(0));
     if (displaced != open_->by_id.end()) displaced->second->cut();
     open_->by_id[id_] = this;
@@ -116,8 +119,10 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
   std::string text_;  // the request, then the answer
 };
 
-HttpServer::HttpServer(PageHandler pages, std::chrono::milliseconds patience)
-    : page_handler_(std::move(pages)), patience_(patience), open_(std::make_shared<OpenConnections>()) {}
+HttpServer::HttpServer(PageHandler pages, std::chrono::milliseconds patience, std::size_t places)
+    : page_handler_(std::move(pages)),
+      patience_(patience),
+      open_(std::make_shared<OpenConnections>(std::min(places, kMaxConnections))) {}
 
 void HttpServer::admit(Stream stream) {
   const auto connection = std::make_shared<Connection>(std::move(stream), *this);

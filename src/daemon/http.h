@@ -36,7 +36,8 @@ class HttpServer {
   // Answers the request of a path.
   using PageHandler = std::function<HttpAnswer(std::string_view path)>;
 
-  HttpServer(PageHandler pages, std::chrono::milliseconds patience);
+  // `places`: for connections, where fewer descriptors are free than kMaxConnections.
+  HttpServer(PageHandler pages, std::chrono::milliseconds patience, std::size_t places = kMaxConnections);
 
   void admit(Stream stream);
 

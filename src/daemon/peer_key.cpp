@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unistd.h>
 
 #include <linux/vm_sockets.h>
 #include <sys/socket.h>
@@ -19,37 +20,54 @@ std::string text_of(int family, const void* address) {
   return ::inet_ntop(family, address, text.data(), text.size()) != nullptr ? text.data() : "?";
 }
 
-std::string ipv6_key(in6_addr address) {
-  if (IN6_IS_ADDR_V4MAPPED(&address)) return text_of(AF_INET, &address.s6_addr[12]);
-  std::fill(std::begin(address.s6_addr) + kNetworkBytes, std::end(address.s6_addr), std::uint8_t{0});
-  return text_of(AF_INET6, &address) + "/64";
+bool is_loopback(in_addr address) { return (ntohl(address.s_addr) >> IN_CLASSA_NSHIFT) == IN_LOOPBACKNET; }
+
+Peer ipv4_peer(in_addr address) {
+  if (is_loopback(address)) return {"127.0.0.0/8", PeerRank::local};
+  return {text_of(AF_INET, &address), PeerRank::network};
 }
 
-std::string user_key(int socket) {
+Peer ipv6_peer(in6_addr address) {
+  if (IN6_IS_ADDR_V4MAPPED(&address)) {
+    in_addr inner{};
+    std::copy_n(&address.s6_addr[12], sizeof inner, reinterpret_cast<std::uint8_t*>(&inner));
+    return ipv4_peer(inner);
+  }
+  const PeerRank rank = IN6_IS_ADDR_LOOPBACK(&address) ? PeerRank::local : PeerRank::network;
+  std::fill(std::begin(address.s6_addr) + kNetworkBytes, std::end(address.s6_addr), std::uint8_t{0});
+  return {text_of(AF_INET6, &address) + "/64", rank};
+}
+
+Peer user_peer(int socket) {
   ucred peer{};
   socklen_t size = sizeof peer;
-  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return "a unix socket";
-  return "user " + std::to_string(peer.uid);
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+    return {"a unix socket", PeerRank::local};
+  const bool is_privileged = peer.uid == 0 || peer.uid == ::geteuid();
+  return {"user " + std::to_string(peer.uid), is_privileged ? PeerRank::privileged : PeerRank::local};
 }
 
 }  // namespace
 
-std::string peer_key(int socket) {
+Peer peer_of(int socket) {
   sockaddr_storage name{};
   socklen_t size = sizeof name;
-  if (::getpeername(socket, reinterpret_cast<sockaddr*>(&name), &size) != 0) return "unknown";
+  if (::getpeername(socket, reinterpret_cast<sockaddr*>(&name), &size) != 0)
+    return {"unknown", PeerRank::network};
   switch (name.ss_family) {
     case AF_UNIX:
-      return user_key(socket);
+      return user_peer(socket);
     case AF_INET:
-      return text_of(AF_INET, &reinterpret_cast<const sockaddr_in&>(name).sin_addr);
+      return ipv4_peer(reinterpret_cast<const sockaddr_in&>(name).sin_addr);
     case AF_INET6:
-      return ipv6_key(reinterpret_cast<const sockaddr_in6&>(name).sin6_addr);
+      return ipv6_peer(reinterpret_cast<const sockaddr_in6&>(name).sin6_addr);
     case AF_VSOCK:
-      return "vsock " + std::to_string(reinterpret_cast<const sockaddr_vm&>(name).svm_cid);
+      return {"vsock " + std::to_string(reinterpret_cast<const sockaddr_vm&>(name).svm_cid), PeerRank::local};
     default:
-      return "unknown";
+      return {"unknown", PeerRank::network};
   }
 }
+
+std::string peer_key(int socket) { return peer_of(socket).key; }
 
 }  // namespace cleave::daemon

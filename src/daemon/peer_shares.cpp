@@ -2,26 +2,48 @@
 
 namespace cleave::daemon {
 
-void PeerShares::count(const std::string& peer, std::size_t before, std::size_t now) {
-  if (before != 0) by_size_.erase({before, peer});
-  if (now != 0) by_size_.emplace(now, peer);
+void PeerShares::count(const std::string& peer, const Connections& of, std::size_t before) {
+  auto& by_size = by_size_[static_cast<std::size_t>(of.rank)];
+  if (before != 0) by_size.erase({before, peer});
+  if (!of.ids.empty()) by_size.emplace(of.ids.size(), peer);
 }
 
-// Empty: none.
-std::optional<PeerShares::Id> PeerShares::displaced_by(const std::string& peer) const {
-  const auto own = peers_.find(peer);
-  const std::size_t has = own != peers_.end() ? own->second.size() : 0;
-  if (when_full_ == WhenFull::oldest_goes && has >= per_peer_) return *own->second.begin();
-  if (by_size_.empty() || has >= per_peer_) return std::nullopt;
-  const auto& [most, heaviest] = *by_size_.rbegin();
-  const std::set<Id>& of_heaviest = peers_.at(heaviest);
-  if (when_full_ == WhenFull::oldest_goes) return *(has == most ? own->second : of_heaviest).begin();
-  return most > has + 1 ? std::optional(*of_heaviest.rbegin()) : std::nullopt;
+// The peer with the most connections among those of this rank; null if there is none.
+const std::pair<std::size_t, std::string>* PeerShares::heaviest(PeerRank rank) const {
+  const auto& by_size = by_size_[static_cast<std::size_t>(rank)];
+  return by_size.empty() ? nullptr : &*by_size.rbegin();
 }
 
-PeerShares::Place PeerShares::add(Id id, const std::string& peer) {
-  const auto own = peers_.find(peer);
-  const std::size_t has = own != peers_.end() ? own->second.size() : 0;
+// The peer that loses a place to a newcomer whose peer has `has`; empty: none.
+std::optional<std::string> PeerShares::loser(std::size_t has, PeerRank rank) const {
+  const bool brief = when_full_ == WhenFull::oldest_goes;
+  const std::pair<std::size_t, std::string>* most = nullptr;
+  for (const PeerRank each : {PeerRank::network, PeerRank::local, PeerRank::privileged}) {
+    const auto* const found = heaviest(each);
+    if (found == nullptr) continue;
+    if (!brief && each < rank) return found->second;
+    if (!brief && each == PeerRank::privileged && rank != PeerRank::privileged) continue;
+    if (most == nullptr || found->first > most->first) most = found;
+  }
+  if (most == nullptr || (!brief && most->first <= has + 1)) return std::nullopt;
+  return most->second;
+}
+
+std::optional<PeerShares::Id> PeerShares::displaced_by(const Peer& peer) const {
+  const auto own = peers_.find(peer.key);
+  const std::size_t has = own != peers_.end() ? own->second.ids.size() : 0;
+  const bool brief = when_full_ == WhenFull::oldest_goes;
+  if (has >= per_peer_) return brief ? std::optional(*own->second.ids.begin()) : std::nullopt;
+  const auto from = loser(has, peer.rank);
+  if (!from) return std::nullopt;
+  const std::set<Id>& ids = peers_.at(*from).ids;
+  if (!brief) return *ids.rbegin();
+  return *(has == ids.size() ? own->second.ids : ids).begin();
+}
+
+PeerShares::Place PeerShares::add(Id id, const Peer& peer) {
+  const auto own = peers_.find(peer.key);
+  const std::size_t has = own != peers_.end() ? own->second.ids.size() : 0;
   Place place;
   if (connections_.size() >= places_ || has >= per_peer_) {
     place.instead = displaced_by(peer);
@@ -29,10 +51,10 @@ PeerShares::Place PeerShares::add(Id id, const std::string& peer) {
     remove(*place.instead);
   }
   place.granted = true;
-  connections_.emplace(id, peer);
-  std::set<Id>& all = peers_[peer];
-  all.insert(id);
-  count(peer, all.size() - 1, all.size());
+  connections_.emplace(id, peer.key);
+  Connections& all = peers_.try_emplace(peer.key, Connections{peer.rank, {}}).first->second;
+  all.ids.insert(id);
+  count(peer.key, all, all.ids.size() - 1);
   return place;
 }
 
@@ -40,10 +62,15 @@ void PeerShares::remove(Id id) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
   const auto of = peers_.find(found->second);
-  of->second.erase(id);
-  count(of->first, of->second.size() + 1, of->second.size());
-  if (of->second.empty()) peers_.erase(of);
+  of->second.ids.erase(id);
+  count(of->first, of->second, of->second.ids.size() + 1);
+  if (of->second.ids.empty()) peers_.erase(of);
   connections_.erase(found);
+}
+
+void PeerShares::set_limits(std::size_t places, std::size_t per_peer) {
+  places_ = places;
+  per_peer_ = per_peer == 0 ? places : per_peer;
 }
 
 }  // namespace cleave::daemon

@@ -1,9 +1,11 @@
 // Who of those that connect has a place. There are so many, and no peer may keep others out of them: where all are taken, one
-// of the peer that has the most is given to a peer that has few.
+// of the peer that has the most is given to a peer that has few. Peers of this host go before those of the network, which may come
+// from any number of addresses, and root and the daemon's own user before all others, who cannot take their places.
 //
 // Decides only. Not thread-safe. May throw std::bad_alloc.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -12,6 +14,8 @@
 #include <string>
 #include <utility>
 
+#include "daemon/peer_key.h"
+
 namespace cleave::daemon {
 
 class PeerShares {
@@ -19,38 +23,50 @@ class PeerShares {
   using Id = std::uint64_t;
   // What a newcomer finds where all places are taken, or all of its peer.
   enum class WhenFull : std::uint8_t {
-    // A place of the peer with the most, the latest one, if the newcomer's peer has fewer even with it: those who are
-    // connected for long stay.
+    // The latest place of the peer with the most among those of a lower rank; else of the peer with the most, if the
+    // newcomer's peer has fewer even with it: those who are connected for long stay.
     newcomers_wait,
     // The oldest place of the peer with the most, be it the newcomer's own: for what is over in a moment, unless it is slow.
     oldest_goes
   };
 
   // `per_peer`: 0: as many as there are.
-  PeerShares(std::size_t places, std::size_t per_peer, WhenFull when_full)
-      : places_(places), per_peer_(per_peer == 0 ? places : per_peer), when_full_(when_full) {}
+  PeerShares(std::size_t places, std::size_t per_peer, WhenFull when_full) : when_full_(when_full) {
+    set_limits(places, per_peer);
+  }
 
   struct Place {
     bool granted = false;       // otherwise it must be closed, and is not known here
     std::optional<Id> instead;  // this one must be closed, and is no longer known
   };
   // A new connection; ids ascend.
-  Place add(Id id, const std::string& peer);
+  Place add(Id id, const Peer& peer);
   // It is closed. Nothing happens if it is not known.
   void remove(Id id);
+
+  // From now on. Nothing is closed.
+  void set_limits(std::size_t places, std::size_t per_peer);
 
   [[nodiscard]] std::size_t taken() const { return connections_.size(); }
 
  private:
-  std::optional<Id> displaced_by(const std::string& peer) const;
-  void count(const std::string& peer, std::size_t before, std::size_t now);
+  struct Connections {
+    PeerRank rank;
+    std::set<Id> ids;
+  };
 
-  const std::size_t places_;
-  const std::size_t per_peer_;
+  std::optional<Id> displaced_by(const Peer& peer) const;
+  std::optional<std::string> loser(std::size_t has, PeerRank rank) const;
+  const std::pair<std::size_t, std::string>* heaviest(PeerRank rank) const;
+  void count(const std::string& peer, const Connections& of, std::size_t before);
+
+  std::size_t places_ = 0;
+  std::size_t per_peer_ = 0;
   const WhenFull when_full_;
   std::map<Id, std::string> connections_;
-  std::map<std::string, std::set<Id>> peers_;
-  std::set<std::pair<std::size_t, std::string>> by_size_;  // the peers by their numbers of connections
+  std::map<std::string, Connections> peers_;
+  // The peers of each rank by their numbers of connections.
+  std::array<std::set<std::pair<std::size_t, std::string>>, kPeerRanks> by_size_;
 };
 
 }  // namespace cleave::daemon

@@ -210,6 +210,21 @@ class Stopping(DaemonTest):
             self.assertEqual(daemon.wait(TIMEOUT), 0)
             self.assertEqual(os.listdir(self.folder), [self.config.name], "it leaves files behind")
 
+    def test_a_hangup_reads_the_options_again(self):
+        daemon = self.started("--heartbeat", 100)
+        client = self.client()
+        client.until(r"count \d+ 1 1( pressure=\d+)?")
+        self.config.write_text("clients-per-peer = 1\n")
+        daemon.send_signal(signal.SIGHUP)
+        self.wait_for_log(daemon, r".*SIGHUP: max-clients \d+, clients-per-peer 1 and patience 30000 hold from now on.*")
+        self.client().until("bye full")
+        self.config.write_text("patience = 'long'\n")
+        for _ in range(20):
+            daemon.send_signal(signal.SIGHUP)
+        self.wait_for_log(daemon, r".*SIGHUP: .*patience: 'long' is not understood.*the options stay as they were")
+        client.until(r"alive \d+")
+        self.assertIsNone(daemon.poll())
+
     def test_hung_domain_costs_the_pressure_alone(self):
         """Neither the count, nor the end, its log or the files that it removes."""
         environment = {**os.environ, "LD_PRELOAD": str(OPTIONS.programs / "hung_domain.so")}

@@ -34,7 +34,7 @@ class HubTest : public testing::Test {
     ::setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
     daemon::Stream stream(context_, asio::generic::stream_protocol(AF_UNIX, 0), ends[0]);
     stream.non_blocking(true);
-    hub().admit(std::move(stream), peer);
+    hub().admit(std::move(stream), {peer});
     return TestClient(base::FileDescriptor(ends[1]));
   }
 
