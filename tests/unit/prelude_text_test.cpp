@@ -46,6 +46,17 @@ TEST(PreludeInjection, IsRemovedAgain) {
   EXPECT_EQ(remove_prelude_switch(options_with_prelude("", true)), "");
   EXPECT_EQ(remove_prelude_switch(options_with_prelude("-cl-kernel-arg-info -DN=4", true)),
             "-cl-kernel-arg-info -DN=4");
+  // A definition keeps its line of the command line, which logs name, where no option could take the switch for its operand.
+  for (const char* last : {"-DN=4", "-D N=4", "-DN=4 -I folder", "-DN -cl-std=CL1.2", "-w", "-DN=4 \t"}) {
+    EXPECT_EQ(options_with_prelude(last), std::string(last) + " " + std::string(kernels::kPreludeOption));
+    EXPECT_EQ(remove_prelude_switch(options_with_prelude(last)), last);
+  }
+  for (const char* first : {"-DN=4 -I", "-D", "-x", "-DN=\"4\"", "-DN='4", "-DN=4\\", "-include"}) {
+    EXPECT_EQ(options_with_prelude(first), std::string(kernels::kPreludeOption) + " " + first);
+    EXPECT_EQ(remove_prelude_switch(options_with_prelude(first)), first);
+  }
+  EXPECT_EQ(options_with_prelude("  "), std::string(kernels::kPreludeOption) + "   ");
+  EXPECT_EQ(remove_prelude_switch(options_with_prelude("  ")), "  ");
   EXPECT_EQ(options_with_prelude(nullptr, true), "-cl-kernel-arg-info " + options_with_prelude(nullptr));
   EXPECT_EQ(options_with_prelude("", true), options_with_prelude(""));
 }

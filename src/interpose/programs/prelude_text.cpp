@@ -34,6 +34,27 @@ std::uint64_t place_of(std::string_view message) {
   return base::parse_unsigned(message.substr(begin + 1, end - begin - 1), 1, kMax).value_or(0);
 }
 
+// Whether what precedes `at` is our own option.
+bool is_kept_before(std::string_view text, std::size_t at) {
+  return text.substr(0, at).ends_with(kKeepArgumentInfo);
+}
+
+// Whether these options end with one that takes no operand from what follows.
+bool is_complete(std::string_view options) {
+  if (options.find_first_of("\"'\\") != std::string_view::npos) return false;
+  const auto end = options.find_last_not_of(" \t\n\r\v\f");
+  if (end == std::string_view::npos) return false;
+  options = options.substr(0, end + 1);
+  const auto begin = options.find_last_of(" \t\n\r\v\f");
+  const std::string_view last = options.substr(begin == std::string_view::npos ? 0 : begin + 1);
+  if (!last.starts_with('-')) return true;
+  const auto has_operand = [last](std::string_view name) {
+    return last.starts_with(name) && last.size() > name.size();
+  };
+  return has_operand("-D") || has_operand("-I") || has_operand("-U") || has_operand("-cl-") || last == "-w" ||
+         last == "-Werror";
+}
+
 }  // namespace
 
 bool can_inject_prelude(std::string_view source) {
@@ -42,11 +63,15 @@ bool can_inject_prelude(std::string_view source) {
          source.find(kernels::kReservedPrefix) == std::string_view::npos;
 }
 
-// The switch comes first, where no option can take it as its operand.
+// The switch comes last, where it moves no definition to another line of the command line, which logs name; or first, where no
+// option can take it as its operand.
 std::string options_with_prelude(const char* options, bool keep_argument_info) {
   std::string all(options == nullptr && keep_argument_info ? kKeepArgumentInfo : std::string_view());
+  const std::string_view own = options != nullptr ? options : "";
+  const bool last = is_complete(own);
+  if (last) all.append(own).append(" ");
   all.append(kernels::kPreludeOption);
-  if (options != nullptr && *options != '\0') all.append(" ").append(options);
+  if (!last && !own.empty()) all.append(" ").append(own);
   return all;
 }
 
@@ -54,10 +79,12 @@ std::string remove_prelude_switch(std::string text) {
   for (std::size_t at = text.find(kernels::kPreludeOption); at != std::string::npos;
        at = text.find(kernels::kPreludeOption, at)) {
     const std::size_t behind = at + kernels::kPreludeOption.size();
-    const std::size_t blank = behind < text.size() && text[behind] == ' ' ? 1 : 0;
-    text.erase(at, kernels::kPreludeOption.size() + blank);
+    const bool blank_behind = behind < text.size() && text[behind] == ' ';
+    const bool blank_before = !blank_behind && at != 0 && text[at - 1] == ' ' && !is_kept_before(text, at);
+    if (blank_before) --at;
+    text.erase(at, kernels::kPreludeOption.size() + (blank_before || blank_behind ? 1 : 0));
     // The program's own options come after the switch.
-    const bool kept = std::string_view(text).substr(0, at).ends_with(kKeepArgumentInfo);
+    const bool kept = is_kept_before(text, at);
     if (kept) text.erase(at -= kKeepArgumentInfo.size(), kKeepArgumentInfo.size());
   }
   return text;

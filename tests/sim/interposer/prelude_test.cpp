@@ -258,7 +258,7 @@ TEST(TaggedSlices, LinkedProgramsAreSplit) {
 // The second input does not build with the prelude, and get_global_id(2) would show it the tag.
 TEST(TaggedSlices, LinkWithAnUninstrumentedInputIsUnsplit) {
   InterposerFixture fixture(default_settings(),
-                            kit::with(default_driver(), &sim::Options::fail_build, "-D__cleave_on -DOTHER"));
+                            kit::with(default_driver(), &sim::Options::fail_build, "-DOTHER -D__cleave_on"));
   const cl_program linked =
       fixture.linked({fixture.compiled(kUsesGroupId), fixture.compiled(kSplittable, "-DOTHER")});
   ASSERT_EQ(fixture.launch(fixture.make_kernel(linked, "reads_group_id")), CL_SUCCESS);
