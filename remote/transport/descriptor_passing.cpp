@@ -33,18 +33,6 @@ bool send_rest(int socket, std::span<const std::byte> bytes) {
   return true;
 }
 
-// Gives this thread a table of its own, with those descriptors.
-void keep_only(std::vector<int> kept) {
-  std::sort(kept.begin(), kept.end());
-  if (::close_range(static_cast<unsigned>(kept.back()) + 1, ~0U, CLOSE_RANGE_UNSHARE) != 0) return;
-  unsigned from = 0;
-  for (const int each : kept) {
-    const auto one = static_cast<unsigned>(each);
-    if (one > from) ::close_range(from, one - 1, 0);
-    from = one + 1;
-  }
-}
-
 struct Handover {
   std::binary_semaphore has_copies{0};  // the other thread
   std::binary_semaphore are_closed{0};  // in the caller's table
@@ -52,14 +40,15 @@ struct Handover {
 
 // Closes descriptors so that nothing waits: an exiting thread does not linger (inet_release() and its like in the kernel check
 // PF_EXITING), neither for its own sockets nor for those that are in flight in its sockets' queues. So the last of them are closed
-// by the exit of a thread that has a table of descriptors of its own. Throws if there is no thread.
+// by the exit of a thread that has a table of descriptors of its own. It closes nothing before: a copy of any descriptor may have
+// become the last one meanwhile. Throws if there is no thread.
 void close_by_exit(std::vector<base::FileDescriptor>& descriptors) {
-  std::vector<int> numbers;
-  numbers.reserve(descriptors.size());
-  for (const base::FileDescriptor& each : descriptors) numbers.push_back(each.get());
+  int highest = 0;
+  for (const base::FileDescriptor& each : descriptors) highest = std::max(highest, each.get());
   const auto shared = std::make_shared<Handover>();
-  std::thread([shared, numbers = std::move(numbers)]() mutable {
-    keep_only(std::move(numbers));
+  std::thread([shared, highest] {
+    ::close_range(static_cast<unsigned>(highest) + 1, ~0U,
+                  CLOSE_RANGE_UNSHARE);  // copies only those up to there
     shared->has_copies.release();
     shared->are_closed.acquire();
   }).detach();

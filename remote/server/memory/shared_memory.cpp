@@ -15,6 +15,15 @@
 #include "remote/transport/descriptor_passing.h"
 
 namespace cleave::remote::server {
+namespace {
+
+// Sealed against shrinking.
+bool is_sealed_memory(int descriptor) {
+  const int seals = ::fcntl(descriptor, F_GET_SEALS);
+  return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
+}
+
+}  // namespace
 
 std::unique_ptr<SharedMemory> SharedMemory::map(int descriptor) {
   struct stat status {};
@@ -30,11 +39,6 @@ std::unique_ptr<SharedMemory> SharedMemory::map(int descriptor) {
 
 SharedMemory::~SharedMemory() { ::munmap(data_, size_); }
 
-bool is_sealed_memory(int descriptor) {
-  const int seals = ::fcntl(descriptor, F_GET_SEALS);
-  return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
-}
-
 // What is looked at first stays open while it is taken: so nothing is closed for the last time by that.
 bool receive_memory(int socket, std::uint32_t bytes, std::unique_ptr<SharedMemory>& memory) {
   base::FileDescriptor found;
@@ -45,7 +49,7 @@ bool receive_memory(int socket, std::uint32_t bytes, std::unique_ptr<SharedMemor
     const long seen = receive_with_descriptors(socket, into, descriptors, MSG_PEEK | MSG_DONTWAIT);
     if (seen <= 0 || descriptors.size() > (found.is_open() ? 0 : 1)) return false;
     if (!descriptors.empty()) {
-      if (!is_sealed_memory(descriptors.front().get())) return false;
+      if (::fcntl(descriptors.front().get(), F_GET_SEALS) < 0) return false;  // nothing but memory has seals
       found = std::move(descriptors.front());
     }
     const long taken = ::recv(socket, buffer.data(), static_cast<std::size_t>(seen), MSG_DONTWAIT);

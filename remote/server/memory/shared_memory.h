@@ -32,11 +32,8 @@ class SharedMemory {
   const std::uint64_t size_;
 };
 
-// Whether a descriptor is of memory that map() would try: sealed against shrinking, which nothing but memory can be.
-bool is_sealed_memory(int descriptor);
-
 // Takes so many bytes from a unix socket, where they are, and the one descriptor that came with them; `memory` becomes what it is of,
-// null if that cannot be mapped. False: it is not of sealed memory, or not the only one; then it may take for ever to read on.
+// null if that cannot be mapped. False: it is not of memory, or not the only one; then it may take for ever to read on.
 bool receive_memory(int socket, std::uint32_t bytes, std::unique_ptr<SharedMemory>& memory);
 
 }  // namespace cleave::remote::server

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "base/file_descriptor.h"
@@ -15,6 +17,9 @@
 
 namespace cleave::remote::server {
 namespace {
+
+// Above those that a supervisor has, a few for each client; a table of descriptors that leads there is still small.
+constexpr rlim_t kLastDescriptor = 3000;
 
 // The supervisor's environment without the settings of remote servers, which a worker must not use, and with the clients as
 // neighbours unless the operator has set a source.
@@ -45,11 +50,29 @@ void set_variable(std::vector<std::string>& variables, const std::string& name, 
   if (!value.empty()) variables.push_back(name + "=" + value);
 }
 
-// `launch`: of a worker, which leads a process group; null: none.
-[[noreturn]] void exec_server(int control, int program, const Launch* launch, char* const* arguments,
-                              char* const* variables) {
+// Closed as the last one by exec: descriptors are closed in the order of their numbers.
+void make_last(int descriptor) {
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  const auto number = static_cast<int>(std::min(files.rlim_cur - 1, kLastDescriptor));
+  const int last = ::fcntl(descriptor, F_DUPFD_CLOEXEC, number);
+  if (last >= 0) ::close(descriptor);
+}
+
+// Until all copies of a pipe's other end are closed.
+void await_end(int pipe) {
+  char byte = 0;
+  while (::read(pipe, &byte, 1) < 0 && errno == EINTR) {
+  }
+}
+
+// `launch` and `reports` (else -1): of a worker, which leads a process group; null: none. `alive`: open until this process has closed what it does not keep.
+[[noreturn]] void exec_server(int control, int reports, int program, int alive, const Launch* launch,
+                              char* const* arguments, char* const* variables) {
+  make_last(alive);
   if (launch != nullptr && (::setpgid(0, 0) != 0 || !enter(*launch))) ::_exit(EXIT_FAILURE);
   ::dup2(control, STDIN_FILENO);
+  if (reports >= 0) ::dup2(reports, STDOUT_FILENO);
   const bool is_sandboxed = launch != nullptr && !launch->prefix.empty();
   // Descriptors that the server has inherited are not for workers.
   if (is_sandboxed) pass_program(program);
@@ -79,6 +102,16 @@ Spawned spawn(const char* argument, const std::vector<daemon::GivenValue>& optio
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return {};
   const base::FileDescriptor their_end(ends[1]);
   base::FileDescriptor control(ends[0]);
+  base::FileDescriptor reports;
+  base::FileDescriptor their_reports;
+  if (launch != nullptr) {
+    int pipe[2];
+    if (::pipe2(pipe, O_CLOEXEC | O_DIRECT) != 0) return {};
+    reports = base::FileDescriptor(pipe[0]);
+    their_reports = base::FileDescriptor(pipe[1]);
+    ::fcntl(reports.get(), F_SETFL, O_NONBLOCK);
+    ::shutdown(control.get(), SHUT_RD);  // a worker cannot send there
+  }
   const std::string packet = encode(options);
   if (::send(control.get(), packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) return {};
   std::vector<std::string> texts{"cleave-serverd"};
@@ -91,10 +124,19 @@ Spawned spawn(const char* argument, const std::vector<daemon::GivenValue>& optio
   const base::FileDescriptor program(::open("/proc/self/exe", O_PATH | O_CLOEXEC));
   const std::vector<char*> argv = pointers(texts);
   const std::vector<char*> envp = pointers(variables);
+  int alive[2];
+  if (::pipe2(alive, O_CLOEXEC) != 0) return {};
+  const base::FileDescriptor exec_done(alive[0]);
+  base::FileDescriptor until_exec(alive[1]);
   const pid_t process = ::fork();
-  if (process == 0) exec_server(their_end.get(), program.get(), launch, argv.data(), envp.data());
+  if (process == 0)
+    exec_server(their_end.get(), their_reports.get(), program.get(), until_exec.get(), launch, argv.data(),
+                envp.data());
   if (process < 0) return {};
-  return {process, control.release()};
+  // Meanwhile nothing is closed here: what clients have sent may take for ever to close, and would do so there (discard()).
+  until_exec.close();
+  await_end(exec_done.get());
+  return {process, control.release(), reports.release()};
 }
 
 }  // namespace cleave::remote::server

@@ -1,5 +1,6 @@
-// Starts the server's other processes: this program again, with kFrontArgument or kWorkerArgument instead of options. They get
-// their options as the first message on their control socket: they must not read a file that has been edited since, and the
+// Starts the server's other processes: this program again, with kFrontArgument or kWorkerArgument instead of options. Their control
+// socket is their standard input, and what a worker reports goes into a pipe, its standard output: a worker may be anybody's code,
+// and over a pipe nobody can pass descriptors. They get their options as the first message on their control socket: they must not read a file that has been edited since, and the
 // options are in no other process's sight.
 //
 // Not thread-safe: for the supervisor's thread.
@@ -24,7 +25,9 @@ inline constexpr const char* kWorkerArgument = "--worker";
 
 struct Spawned {
   pid_t process = -1;  // -1: it could not be started
-  int control = -1;    // the supervisor's end of the control socket; owned by the caller
+  int control =
+      -1;  // the supervisor's end of the control socket; of a worker only to send; owned by the caller
+  int reports = -1;  // of a worker: the end to read from, without waiting, one message at a time; likewise
 };
 
 // `options` are those that it needs (Options::given). `neighbours` is the path of the file with the number of clients, which a

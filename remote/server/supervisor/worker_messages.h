@@ -1,4 +1,5 @@
-// The messages between supervisor and worker, over a SOCK_SEQPACKET socket pair (the control socket).
+// The messages between supervisor and worker: to the worker over a SOCK_SEQPACKET socket pair (the control socket), from it over a
+// pipe with packets (O_DIRECT), since a worker must not pass descriptors.
 //
 // The supervisor sends a worker its options, and later passes it one connection (Assignment). The worker reports that it has
 // taken the connection, before it reads from it, and why the client has disconnected, and exits. Meanwhile worker and front send
@@ -38,7 +39,7 @@ enum class WorkerMessage : char {
   to_front = 'p',   // a message for the front (peers/peer_messages.h), which answers by the supervisor
 };
 
-// Of all messages but the options.
+// Of all messages but the options. Not more than PIPE_BUF.
 inline constexpr std::size_t kMaxPacket = 2048;
 
 }  // namespace cleave::remote::server

@@ -29,7 +29,7 @@ constexpr unsigned kMaxAssignments = 3;
 // constantly would keep the processors busy.
 constexpr std::chrono::seconds kSpawnRetryDelay{1};
 constexpr std::chrono::seconds kMaxSpawnRetryDelay{60};
-// A worker that has closed its control socket is about to exit. If a driver delays it for longer, it is killed.
+// A worker that has closed its reports is about to exit. If a driver delays it for longer, it is killed.
 constexpr std::chrono::milliseconds kExitGrace{200};
 // A worker whose client has gone ends within this time, or is killed: its kernels may keep it from noticing.
 constexpr std::chrono::seconds kClientGrace{4};
@@ -88,6 +88,7 @@ Workers::Worker* Workers::start_worker() {
   worker.number = ++latest_;
   worker.process = spawned.process;
   worker.control = spawned.control;
+  worker.reports = base::FileDescriptor(spawned.reports);
   return &worker;
 }
 
@@ -137,7 +138,6 @@ void Workers::end_removed(const NamedGrants& named) {
   for (Worker& worker : workers_) {
     if (worker.control < 0 || named.has(worker.tenant)) continue;
     worker.end_reason = "disconnected: it is no longer in the clients file";
-    worker.connection.close();
     close_control(worker);
   }
 }
@@ -155,11 +155,7 @@ base::FileDescriptor Workers::trace_file(const Worker& worker) const {
 
 void Workers::read_message(Worker& worker) {
   std::array<char, kMaxPacket> packet;
-  // It may be anybody's code, and sends none that are wanted.
-  std::vector<base::FileDescriptor> unwanted;
-  const long got = receive_with_descriptors(worker.control, std::as_writable_bytes(std::span(packet)),
-                                            unwanted, MSG_DONTWAIT);
-  discard(std::move(unwanted));
+  const ssize_t got = ::read(worker.reports.get(), packet.data(), packet.size());
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) return end_worker(worker);
   const std::string text(packet.data() + 1, static_cast<std::size_t>(got) - 1);
@@ -188,6 +184,8 @@ void Workers::read_message(Worker& worker) {
       worker.end_reason = "disconnected: " + text;
       return;
   }
+  worker.end_reason = "its worker has sent what is no message";
+  close_control(worker);
 }
 
 // Nothing that a client sends is read here: the worker may be anybody's code, and what it says is the front's to judge.
@@ -215,7 +213,9 @@ void Workers::forward(PacketForWorker packet) {
 
 void Workers::close_control(Worker& worker) {
   discard(base::FileDescriptor(std::exchange(worker.control, -1)));
+  worker.reports.close();
   discard(std::move(worker.client));
+  worker.connection.close();  // not by a destructor
   worker.kill_deadline = steady_clock::now() + kExitGrace;
   update_client_count();
   if (worker.state != Worker::State::spare) return;
@@ -234,10 +234,9 @@ void Workers::end_worker(Worker& worker) {
 // Of a worker that has ended, and does so for the supervisor. What it has left behind may go on sending, where it cannot be killed,
 // and the other clients must still be served.
 void Workers::read_last_messages(Worker& worker) {
-  constexpr int kMost = 1024;  // more than a socket holds
-  char byte = 0;
+  constexpr int kMost = 1024;  // more than a pipe holds
   for (int i = 0; i < kMost && worker.control >= 0; ++i) {
-    if (::recv(worker.control, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0) break;
+    if (!wait_for(worker.reports.get(), POLLIN, steady_clock::now())) break;
     read_message(worker);
   }
   if (worker.control >= 0) end_worker(worker);
@@ -247,7 +246,7 @@ void Workers::read_last_messages(Worker& worker) {
 void Workers::reap() {
   for (Worker& worker : workers_) {
     if (has_ended(worker.process)) {
-      worker.walls->kill(worker.process);  // what it has left behind, which may hold the control socket open
+      worker.walls->kill(worker.process);  // what it has left behind, which may hold its reports open
       if (worker.control >= 0) read_last_messages(worker);
       int status = 0;
       ::waitpid(worker.process, &status, 0);
@@ -309,7 +308,7 @@ void Workers::add_to(std::vector<pollfd>& polled) {
       continue;
     }
     polled_.emplace_back(polled.size(), &worker);
-    polled.push_back({worker.control, POLLIN, 0});
+    polled.push_back({worker.reports.get(), POLLIN, 0});
   }
   for (const Worker& worker : workers_) {
     if (worker.client.is_open()) polled.push_back({worker.client.get(), POLLRDHUP, 0});

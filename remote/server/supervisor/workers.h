@@ -88,7 +88,8 @@ class Workers {
     MessageRate rate{};
     State state = State::spare;
     pid_t process = -1;
-    int control = -1;             // -1: closed by the worker
+    int control = -1;  // to it; -1: the worker has closed its reports
+    base::FileDescriptor reports;
     Connection connection;        // that it has not taken yet
     base::FileDescriptor client;  // the connection that it has taken, until the client's end has been seen
     std::string peer;
@@ -124,7 +125,7 @@ class Workers {
   FrontProcess& front_;
   std::uint64_t latest_ = 0;  // worker
   std::list<Worker> workers_;
-  std::vector<std::pair<std::size_t, Worker*>> polled_;  // whose control sockets are where in the list
+  std::vector<std::pair<std::size_t, Worker*>> polled_;  // whose reports are where in the list
   Time next_heard_ = Time::max();  // when one that is not in the list may be heard again
   bool stopping_ = false;
   Time next_spawn_{};

@@ -67,6 +67,7 @@ class Worker {
 
   const Options& options_;
   int control_ = -1;
+  int reports_ = -1;
   int socket_ = -1;
   Assignment assignment_;
   ClientLimits limits_;            // the client's
@@ -80,11 +81,12 @@ class Worker {
   std::atomic<bool> exiting_{false};
 };
 
-// Standard input leads to the supervisor; kernels print to standard output.
+// Standard input comes from the supervisor, and standard output leads there; later kernels print to it.
 bool Worker::prepare() {
   control_ = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  reports_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (control_ < 0 || nothing < 0 || ::dup2(nothing, STDIN_FILENO) < 0) return false;
+  if (control_ < 0 || reports_ < 0 || nothing < 0 || ::dup2(nothing, STDIN_FILENO) < 0) return false;
   ::close(nothing);
   std::string problem;
   drop_privileges("");  // the supervisor has made this process its user's
@@ -131,7 +133,7 @@ bool Worker::await_connection() {
 
 bool Worker::notify_supervisor(WorkerMessage word, const std::string& text) const {
   const std::string packet = static_cast<char>(word) + text.substr(0, kMaxPacket - 1);
-  return ::send(control_, packet.data(), packet.size(), MSG_NOSIGNAL) >= 0;
+  return ::write(reports_, packet.data(), packet.size()) >= 0;
 }
 
 // What comes there while a client is served is the front's. False: the server has ended.

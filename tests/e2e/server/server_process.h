@@ -97,6 +97,7 @@ class ServerProcess {
            log().find("listening") == std::string::npos;
   }
 
+  [[nodiscard]] pid_t process() const { return process_; }
   void signal(int number) const { ::kill(process_, number); }
   // Signal 0: waits for it to end by itself.
   int stop(int signal = SIGTERM) {
