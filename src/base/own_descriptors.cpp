@@ -22,7 +22,8 @@ void close_with_errno(int fd, int error) {
 int lowest_within_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kStandardNumbers;
-  const auto most = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 4 * kLowestDescriptor));
+  constexpr rlim_t kEnough = rlim_t{4} * kLowestDescriptor;
+  const auto most = static_cast<int>(std::min(limit.rlim_cur, kEnough));
   return std::max(std::min(most - most / 4, kLowestDescriptor), kStandardNumbers);
 }
 

@@ -89,6 +89,8 @@ class SharedFile final : public Liveness {
   [[nodiscard]] bool wait_for_members(std::uint32_t value, std::optional<Ns> until) const;
 
   [[nodiscard]] const std::string& problem() const { return problem_; }
+  // Whether that is that the program has closed the descriptor.
+  [[nodiscard]] bool was_closed() const { return file_.get() < 0; }
 
   // In the child of a fork: gives up the copy, which would keep the parent's locks. Nothing else may be called then.
   void forget();

@@ -192,6 +192,14 @@ void Turns::give_up() {
   file_.reset();
 }
 
+// Under another entry: what is left of the old one lapses when no thread has the file mapped any more. Once in a step.
+bool Turns::rejoin(bool& rejoined) {
+  give_up();
+  if (std::exchange(rejoined, true) || !join(problem_)) return false;
+  problem_.clear();
+  return true;
+}
+
 template <typename Step>
 bool Turns::step_and_wait(Step step, const std::atomic<int>* interrupt) {
   bool rejoined = false;
@@ -211,16 +219,14 @@ bool Turns::step_and_wait(Step step, const std::atomic<int>* interrupt) {
     });
     if (!updated) {
       problem_ = file_->problem();
-      break;
+      if (!file_->was_closed() || !rejoin(rejoined)) break;
+      continue;
     }
     wait_log_.note(wait);
     if (answer.standing == Standing::holds) return true;
     if (answer.standing == Standing::gone) {  // somebody took this process for dead, or the file was emptied
-      give_up();
       problem_ = "it is written by others";
-      if (rejoined || !join(problem_)) break;
-      problem_.clear();
-      rejoined = true;
+      if (!rejoin(rejoined)) break;
       continue;
     }
     if (interrupt != nullptr && interrupt->load() != 0) {

@@ -140,6 +140,7 @@ class Turns {
  private:
   void reset_in_child() noexcept CLEAVE_REQUIRES(mutex_);
   bool join(std::string& problem) CLEAVE_REQUIRES(mutex_);
+  bool rejoin(bool& rejoined) CLEAVE_REQUIRES(mutex_);
   void idle(Ns grace) CLEAVE_REQUIRES(mutex_);
   void show_settings(View state) const CLEAVE_REQUIRES(mutex_);
   void leave_file() CLEAVE_REQUIRES(mutex_);

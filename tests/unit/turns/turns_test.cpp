@@ -309,20 +309,45 @@ TEST_F(TurnsTest, AProcessThatIsStoppedInTheMiddleOfAStepStopsNobody) {
   EXPECT_TRUE(a.turns.begin());
 }
 
-TEST_F(TurnsTest, AProgramThatClosesItsDescriptorsJoinsNoMoreTurnsAndDoesNotHang) {
-  Member a(options);
-  ASSERT_TRUE(a.turns.begin());
-  a.turns.end();
-  for (int fd = 200; fd < 300; ++fd) {
-    struct stat theirs {};
-    struct stat ours {};
-    if (fstat(fd, &theirs) == 0 && stat(file.c_str(), &ours) == 0 && theirs.st_ino == ours.st_ino) {
-      syscall(SYS_close, fd);  // which ThreadSanitizer need not know of
+TEST_F(TurnsTest, AProgramThatClosesItsDescriptorsJoinsAnewAndTakesTurns) {
+  const auto close_all = [this] {
+    for (int fd = 200; fd < 300; ++fd) {
+      struct stat theirs {};
+      struct stat ours {};
+      if (fstat(fd, &theirs) == 0 && stat(file.c_str(), &ours) == 0 && theirs.st_ino == ours.st_ino) {
+        syscall(SYS_close, fd);  // which ThreadSanitizer need not know of
+      }
     }
+  };
+  Member a(options);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(a.turns.begin());
+    a.turns.end();
+    close_all();
+    EXPECT_TRUE(a.turns.begin()) << a.turns.problem();
+    EXPECT_EQ(a.turns.problem(), "");
+    close_all();  // also while it has the device
+    static_cast<void>(a.turns.should_yield());
+    a.turns.end();
   }
-  EXPECT_FALSE(a.turns.begin());
-  EXPECT_TRUE(a.turns.enter(a.problem)) << a.problem;
-  EXPECT_TRUE(a.turns.begin());
+  ASSERT_TRUE(a.turns.begin());
+  // Its old entries lapse, and it takes turns with others.
+  Member b(options);
+  EXPECT_TRUE(kit::eventually([&] { return b.turns.snapshot().size() == 2; }));
+  std::atomic<bool> ended{false};
+  std::jthread other([&] {
+    EXPECT_TRUE(b.turns.begin());
+    EXPECT_TRUE(ended);
+    b.turns.end();
+  });
+  const auto waits = [](const ParticipantReport& report) { return report.waits; };
+  EXPECT_TRUE(kit::eventually([&] {
+    static_cast<void>(a.turns.should_yield());
+    const auto sights = a.turns.snapshot();
+    return std::any_of(sights.begin(), sights.end(), waits);
+  }));
+  ended = true;
+  a.turns.end();
 }
 
 }  // namespace
