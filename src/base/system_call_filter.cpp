@@ -62,9 +62,10 @@ bool has_new_system_call_filter() noexcept {
   const int error = errno;
   const int before = filters.mode;
   const int mode = before < 0 ? before : prctl(PR_GET_SECCOMP);
-  const bool is_new = before == kFiltered
-                          ? count_of_filters().value_or(0) != filters.count || filters.count == 0
-                          : mode != before;
+  // 0: not known, nor then whether there are more. So it is in a sandbox without /proc.
+  const std::uint64_t count = filters.count;
+  const bool is_new =
+      before == kFiltered ? count != 0 && count_of_filters().value_or(count) != count : mode != before;
   errno = error;
   return is_new;
 }

@@ -9,8 +9,9 @@ namespace cleave::base {
 // Remembers the filters that there are; those of a container, for instance. In a forked child anew.
 void remember_system_call_filters() noexcept;
 
-// Whether the calling thread, or the process's first one, has got another one since, or that cannot be told. Makes no kinds of calls
-// that remember_system_call_filters() has not made.
+// Whether the calling thread, or the process's first one, has got another one since; false where that cannot be told, since there were
+// filters before and the kernel is older than 5.9 or there is no /proc. Makes no kinds of calls that remember_system_call_filters()
+// has not made.
 bool has_new_system_call_filter() noexcept;
 
 }  // namespace cleave::base
