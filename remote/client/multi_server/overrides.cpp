@@ -1,5 +1,6 @@
 #include "remote/client/multi_server/overrides.h"
 
+#include <exception>
 #include <type_traits>
 
 #include "opencl/missing_functions.h"
@@ -51,6 +52,21 @@ constexpr FunctionAt<Entry> function_for() {
   }
 }
 
+// The edge of the library: nothing is thrown into a program. It is for want of memory, or since a size exceeds all memory.
+template <auto kFunction>
+struct Guarded;
+
+template <typename Result, typename... Parameters, Result(CL_API_CALL* kFunction)(Parameters...)>
+struct Guarded<kFunction> {
+  static Result CL_API_CALL call(Parameters... parameters) {
+    try {
+      return kFunction(parameters...);
+    } catch (const std::exception&) {  // and not the cancellation of a thread
+      return opencl::failed<Result>(CL_OUT_OF_HOST_MEMORY, parameters...);
+    }
+  }
+};
+
 template <typename... Accesses>
 constexpr Uses uses(Accesses... accesses) {
   return {{accesses...}, sizeof...(accesses)};
@@ -63,7 +79,7 @@ Table make_functions() {
   using enum Remote;
   Table table{};
 #define CL_FUNCTION(version, name, parameters, interposer, handles, remote, ...) \
-  table.name = function_for<&Table::name, remote, &client::name, &multi_server::name>();
+  table.name = Guarded<function_for<&Table::name, remote, &client::name, &multi_server::name>()>::call;
 #include "opencl/functions.def"
 #undef CL_FUNCTION
   return table;
