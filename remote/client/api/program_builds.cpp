@@ -77,7 +77,9 @@ void amend_build_info(ProgramState& state, const BuildInput& text, cl_int error)
   };
   for (Object* const device : state.devices) {
     if (!text.sources.empty()) amend(device, CL_PROGRAM_BUILD_OPTIONS, text.options, true);
-    if (failed && !text.sources.problem.empty())
+    const auto log = info_key(wire::InfoSubject::program_build, CL_PROGRAM_BUILD_LOG, 0,
+                              state_of<DeviceState>(*device).id);
+    if (failed && !text.sources.problem.empty() && reports_missing_file(cached_string(state.infos, log)))
       amend(device, CL_PROGRAM_BUILD_LOG, "cleave: " + text.sources.problem + "\n", false);
   }
 }

@@ -1,5 +1,6 @@
 #include "remote/client/includes/include_search.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <deque>
@@ -33,14 +34,16 @@ base::FileDescriptor open_regular_file(const std::string& path) {
 
 // Returns false if the file is longer than `most` or cannot be read.
 bool append_contents(const base::FileDescriptor& file, std::string& text, std::uint64_t most) {
-  std::array<char, 1 << 14U> some{};
-  for (std::uint64_t all = 0;;) {
-    const ssize_t got = read(file.get(), some.data(), some.size());
+  constexpr std::size_t kStep = std::size_t{1} << 14U;
+  const std::size_t begin = text.size();
+  for (std::size_t end = begin;;) {
+    text.resize(end + kStep);
+    const ssize_t got = read(file.get(), text.data() + end, kStep);
+    text.resize(end + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return got == 0;
-    all += static_cast<std::uint64_t>(got);
-    if (all > most) return false;
-    text.append(some.data(), static_cast<std::size_t>(got));
+    end += static_cast<std::size_t>(got);
+    if (end - begin > most) return false;
   }
 }
 
@@ -261,6 +264,14 @@ std::vector<std::string> rewritten_options(std::string_view options, const Build
 }
 
 }  // namespace
+
+bool reports_missing_file(std::string_view log) {
+  constexpr std::array<std::string_view, 4> kPhrases{"not found", "No such file", "could not open",
+                                                     "cannot open"};
+  return std::any_of(kPhrases.begin(), kPhrases.end(), [log](std::string_view phrase) {
+    return log.find(phrase) != std::string_view::npos;
+  });
+}
 
 IncludedFiles find_included_files(const std::vector<std::string_view>& texts,
                                   const std::vector<std::string_view>& given, std::string_view options) {

@@ -31,6 +31,10 @@ struct IncludedFiles {
   [[nodiscard]] bool empty() const { return names.empty(); }
 };
 
+// Whether a failed build's log, of any known compiler, says that a file was not found. The search ignores conditions: what it has
+// missed may have been of no interest to the compiler.
+bool reports_missing_file(std::string_view log);
+
 // `texts` are those of the program and of its header programs, `given` the names of the latter.
 IncludedFiles find_included_files(const std::vector<std::string_view>& texts,
                                   const std::vector<std::string_view>& given, std::string_view options);

@@ -197,5 +197,13 @@ TEST_F(IncludedSources, SendsNothingFromAboveTheRoot) {
   EXPECT_THAT(sources_.problem, testing::HasSubstr("absolute path"));
 }
 
+TEST(BuildLog, TellsAMissingFileFromOtherErrors) {
+  EXPECT_TRUE(reports_missing_file("a.cl:1:10: fatal error: 'none.h' file not found"));
+  EXPECT_TRUE(reports_missing_file("cannot open source file \"none.h\""));
+  EXPECT_TRUE(reports_missing_file("fatal error: none.h: No such file or directory"));
+  EXPECT_FALSE(reports_missing_file("a.cl:7:1: error: use of undeclared identifier 'x'"));
+  EXPECT_FALSE(reports_missing_file(""));
+}
+
 }  // namespace
 }  // namespace cleave::remote::client
