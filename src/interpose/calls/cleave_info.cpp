@@ -5,7 +5,6 @@
 
 #include "cleave/cleave.h"
 #include "interpose/calls/overrides.h"
-#include "interpose/drivers/device_queries.h"
 #include "interpose/interposer.h"
 #include "turns/shared_file.h"
 

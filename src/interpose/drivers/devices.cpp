@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/hash.h"
-#include "interpose/drivers/device_queries.h"
 #include "interpose/drivers/driver_probe.h"
 
 namespace cleave::interpose {

@@ -7,48 +7,22 @@
 // Thread-safe. Does not throw. The lock is not held while a driver is called.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "base/fork_locks.h"
 #include "base/mutex.h"
 #include "base/opencl.h"
 #include "base/settings.h"
-#include "interpose/drivers/quirks.h"
+#include "interpose/drivers/device_facts.h"
 #include "interpose/state/held_handles.h"
 #include "interpose/state/records.h"
-#include "plan/device.h"
 
 namespace cleave::interpose {
-
-// The defaults are what is assumed of a device that answers nothing.
-struct DeviceFacts {
-  cl_device_id root = nullptr;  // itself, if it is no sub-device
-  cl_platform_id platform = nullptr;
-  cl_device_type type = CL_DEVICE_TYPE_CPU;
-  cl_uint vendor = 0;
-  std::optional<cl_uint> compute_units;
-  std::optional<std::array<std::size_t, 3>> max_work_items;
-  std::string name;
-  std::string driver;           // name_driver() of it (driver_probe.h)
-  std::uint64_t driver_id = 0;  // a hash of that; 0: unknown
-  std::uint64_t identity = 0;   // identity_of() it (device_queries.h)
-  std::string nvidia_address;   // nvidia_address() of it
-  bool lacks_markers = true;    // of OpenCL 1.0 or 1.1, which lack markers with wait lists
-  bool may_have_timer = false;  // of OpenCL 2.1 or later
-  Quirks quirks;
-  plan::Device plan;
-  SuggestLocalSize suggest_local_size = nullptr;
-
-  [[nodiscard]] bool is_processor() const { return (type & CL_DEVICE_TYPE_CPU) != 0; }
-};
 
 class Devices {
  public:

@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/own_descriptors.h"
-#include "interpose/drivers/device_queries.h"
+#include "interpose/drivers/device_facts.h"
 #include "interpose/state/cache_folder.h"
 #include "learn/cost_table.h"
 

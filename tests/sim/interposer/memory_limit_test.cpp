@@ -6,7 +6,7 @@
 
 #include <sys/wait.h>
 
-#include "interpose/drivers/device_queries.h"
+#include "interpose/drivers/device_facts.h"
 #include "limits/memory_ledger.h"
 #include "tests/kit/sanitizers.h"
 #include "tests/kit/temporary_folder.h"

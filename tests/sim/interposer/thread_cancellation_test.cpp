@@ -9,7 +9,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "interpose/drivers/device_queries.h"
+#include "interpose/drivers/device_facts.h"
 #include "tests/kit/temporary_folder.h"
 #include "tests/sim/interposer/interposer_fixture.h"
 #include "tests/sim/interposer/turns_setup.h"

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <string>
 
-#include "interpose/drivers/device_queries.h"
+#include "interpose/drivers/device_facts.h"
 #include "tests/kit/eventually.h"
 #include "tests/kit/temporary_folder.h"
 #include "tests/sim/interposer/interposer_fixture.h"
