@@ -13,23 +13,37 @@ constexpr std::size_t kMaxUncheckedBuffer = std::size_t{1} << 20U;
 
 constexpr cl_mem_flags kHostAccess = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
 constexpr cl_mem_flags kHostPointer = CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR;
-constexpr cl_mem_flags kForwardedFlags =
-    ~static_cast<cl_mem_flags>(CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR);
+constexpr cl_mem_flags kForwardedFlags = ~kHostData;
 
 bool at_most_one(cl_mem_flags flags) { return (flags & (flags - 1)) == 0; }
+
+// By the specification.
+cl_int check_creation(const ContextState& context, cl_mem_flags flags, std::size_t size, const void* host) {
+  if (const cl_int error = check_flags(flags); error != CL_SUCCESS) return error;
+  if (size == 0 || size > context.max_allocation) return CL_INVALID_BUFFER_SIZE;
+  return ((flags & kHostData) != 0) != (host != nullptr) ? CL_INVALID_HOST_PTR : CL_SUCCESS;
+}
 
 cl_mem create_buffer(cl_context handle, const cl_mem_properties* properties, cl_mem_flags flags,
                      std::size_t size, void* host, cl_int* error_ret) {
   Object* const context = find(handle);
   if (context == nullptr) return fail<cl_mem>(error_ret, CL_INVALID_CONTEXT);
-  if (const cl_int error = check_flags(flags); error != CL_SUCCESS) return fail<cl_mem>(error_ret, error);
   const ContextState& of = state_of<ContextState>(*context);
-  if (size == 0) return fail<cl_mem>(error_ret, CL_INVALID_BUFFER_SIZE);
-  const bool with_host = (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)) != 0;
-  if (with_host != (host != nullptr)) return fail<cl_mem>(error_ret, CL_INVALID_HOST_PTR);
+  const bool with_host = (flags & kHostData) != 0;
+  if (const cl_int error = check_creation(of, flags, size, host); error != CL_SUCCESS) {
+    const auto list = property_list(properties);
+    const cl_int judged =
+        judged_by_driver(*of.connection, error, host != nullptr, with_host, [&](auto& b, wire::Trial trial) {
+          const auto wire_list = list.size() <= 1 ? 0 : b.CreateVector(list.data(), list.size() - 1);
+          return wire::CreateCreateBuffer(b, of.connection->new_id(), of.id, flags, size, wire_list, 0,
+                                          trial);
+        });
+    if (judged != CL_SUCCESS) return fail<cl_mem>(error_ret, judged);
+    if (size == 0 || with_host != (host != nullptr)) return fail<cl_mem>(error_ret, error);
+  }
   const bool leaves_svm_block = (flags & CL_MEM_USE_HOST_PTR) != 0 && client.svm.find(host, 1) &&
                                 !client.svm.holds(host, size, *of.connection);
-  if (size > of.max_allocation || leaves_svm_block) return fail<cl_mem>(error_ret, CL_INVALID_BUFFER_SIZE);
+  if (leaves_svm_block) return fail<cl_mem>(error_ret, CL_INVALID_BUFFER_SIZE);
   NewObject<MemoryState> made(*context, *of.connection, of.connection->new_id());
   if (!made) return fail<cl_mem>(error_ret, CL_OUT_OF_HOST_MEMORY);
   made->context = context;
@@ -62,7 +76,7 @@ bool conflicts(cl_mem_flags buffer, cl_mem_flags sub_buffer) {
 }  // namespace
 
 cl_int check_flags(cl_mem_flags flags) {
-  constexpr cl_mem_flags kKnown = kAccessFlags | kHostAccess | kHostPointer | CL_MEM_KERNEL_READ_AND_WRITE;
+  constexpr cl_mem_flags kKnown = kAccessFlags | kHostAccess | kHostPointer;
   if ((flags & ~kKnown) != 0 || !at_most_one(flags & kAccessFlags) || !at_most_one(flags & kHostAccess)) {
     return CL_INVALID_VALUE;
   }
@@ -99,8 +113,15 @@ cl_mem CL_API_CALL clCreateSubBuffer(cl_mem handle, cl_mem_flags flags, cl_buffe
     return fail<cl_mem>(error_ret, CL_INVALID_MEM_OBJECT);
   if (type != CL_BUFFER_CREATE_TYPE_REGION || create_info == nullptr)
     return fail<cl_mem>(error_ret, CL_INVALID_VALUE);
-  if (conflicts(of.flags, flags)) return fail<cl_mem>(error_ret, CL_INVALID_VALUE);
   const cl_buffer_region region = *static_cast<const cl_buffer_region*>(create_info);
+  if (conflicts(of.flags, flags)) {
+    const auto make = [&](auto& b, wire::Trial trial) {
+      return wire::CreateCreateSubBuffer(b, of.connection->new_id(), of.id, flags, region.origin, region.size,
+                                         trial);
+    };
+    const cl_int judged = judged_by_driver(*of.connection, CL_INVALID_VALUE, false, false, make);
+    return fail<cl_mem>(error_ret, judged != CL_SUCCESS ? judged : CL_INVALID_VALUE);
+  }
   NewObject<MemoryState> made(*parent, *of.connection, of.connection->new_id());
   if (!made) return fail<cl_mem>(error_ret, CL_OUT_OF_HOST_MEMORY);
   made->context = of.context;

@@ -51,6 +51,9 @@ class Command {
     return (queue_->properties.load() & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
   }
 
+  // The driver is to decide whether it is valid: it is sent with an answer.
+  void doubt() { must_check_ = true; }
+
   // The state of a memory object of the queue's context. Null otherwise, and `error` says why.
   MemoryState* memory(cl_mem handle) {
     if (error != CL_SUCCESS) return nullptr;

@@ -65,8 +65,9 @@ cl_int CL_API_CALL clEnqueueCopyBufferRect(cl_command_queue queue, cl_mem source
   if (source_origin == nullptr || target_origin == nullptr || region == nullptr) return CL_INVALID_VALUE;
   Rect a{source_origin, region, source_row_pitch, source_slice_pitch};
   Rect c{target_origin, region, target_row_pitch, target_slice_pitch};
-  const bool certainly_valid = a.complete() && c.complete() && fits(*pair.from, 0, a.end()) &&
-                               fits(*pair.to, 0, c.end()) && !may_overlap(*pair.from, *pair.to);
+  const bool certainly_valid = !is_empty(region) && a.complete() && c.complete() &&
+                               fits(*pair.from, 0, a.end()) && fits(*pair.to, 0, c.end()) &&
+                               !may_overlap(*pair.from, *pair.to);
   return send(command, certainly_valid, [&](auto& b) {
     const wire::Size3 first = size3(source_origin);
     const wire::Size3 second = size3(target_origin);

@@ -11,8 +11,6 @@
 namespace cleave::remote::client {
 namespace {
 
-constexpr cl_mem_flags kHostData = CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
-
 std::size_t channels_of(cl_channel_order order) {
   switch (order) {
     case CL_R:
@@ -88,15 +86,33 @@ void set_pitches(MemoryState& state, bool with_host) {
   state.slice_pitch = slices == 1 ? 0 : slice != 0 ? slice : state.row_pitch * rows;
 }
 
+// By the specification, and whether the image's contents can be sent at all.
+cl_int check_creation(const ContextState& context, const cl_image_format& format, const cl_image_desc& desc,
+                      cl_mem_flags flags, const void* host) {
+  if (const cl_int error = check_flags(flags); error != CL_SUCCESS) return error;
+  const bool with_host = (flags & kHostData) != 0;
+  if (with_host != (host != nullptr)) return CL_INVALID_HOST_PTR;
+  std::size_t bytes = pixel_size(format);
+  for (const std::size_t one : extent_of(desc)) {
+    if (__builtin_mul_overflow(bytes, one, &bytes)) return CL_INVALID_IMAGE_SIZE;
+  }
+  return with_host && bytes > context.max_allocation ? CL_INVALID_IMAGE_SIZE : CL_SUCCESS;
+}
+
+// Whether the driver is asked before contents of that size are sent.
+bool needs_trial(const cl_image_format& format, const cl_image_desc& desc) {
+  constexpr std::size_t kMaxUntried = std::size_t{1} << 24U;
+  const auto [width, rows, slices] = extent_of(desc);
+  return width > kMaxUntried || width * pixel_size(format) * rows * slices > kMaxUntried;
+}
+
 cl_mem create_image(cl_context handle, const cl_mem_properties* properties, cl_mem_flags flags,
                     const cl_image_format* format, const cl_image_desc* desc, void* host, cl_int* error_ret) {
   Object* const context = find(handle);
   if (context == nullptr) return fail<cl_mem>(error_ret, CL_INVALID_CONTEXT);
   if (format == nullptr) return fail<cl_mem>(error_ret, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
   if (desc == nullptr) return fail<cl_mem>(error_ret, CL_INVALID_IMAGE_DESCRIPTOR);
-  if (const cl_int error = check_flags(flags); error != CL_SUCCESS) return fail<cl_mem>(error_ret, error);
   const bool with_host = (flags & kHostData) != 0;
-  if (with_host != (host != nullptr)) return fail<cl_mem>(error_ret, CL_INVALID_HOST_PTR);
   // Servers can use shared virtual memory in place for buffers only.
   if ((flags & CL_MEM_USE_HOST_PTR) != 0 && client.svm.find(host, 1))
     return fail<cl_mem>(error_ret, CL_MEM_OBJECT_ALLOCATION_FAILURE);
@@ -104,12 +120,39 @@ cl_mem create_image(cl_context handle, const cl_mem_properties* properties, cl_m
   if (desc->mem_object != nullptr && base == nullptr)
     return fail<cl_mem>(error_ret, CL_INVALID_IMAGE_DESCRIPTOR);
   const ContextState& of = state_of<ContextState>(*context);
+  const MemoryState* const under = base == nullptr ? nullptr : &state_of<MemoryState>(*base);
+  const auto make = [&](auto& b, Id id, cl_mem_flags sent_flags, const auto& list, wire::Trial trial) {
+    const wire::ImageFormat wire_format(format->image_channel_order, format->image_channel_data_type);
+    // Contents are sent without gaps.
+    const bool pitches = base != nullptr || host == nullptr || trial != wire::Trial::no;
+    const wire::ImageDesc wire_desc(desc->image_width, desc->image_height, desc->image_depth,
+                                    desc->image_array_size, pitches ? desc->image_row_pitch : 0,
+                                    pitches ? desc->image_slice_pitch : 0, desc->image_type,
+                                    desc->num_mip_levels, desc->num_samples);
+    const auto wire_list = list.size() <= 1 ? 0 : b.CreateVector(list.data(), list.size() - 1);
+    return wire::CreateCreateImage(b, id, of.id, sent_flags, &wire_format, &wire_desc,
+                                   under == nullptr ? 0 : under->id, wire_list, trial);
+  };
+  if (const cl_int error = check_creation(of, *format, *desc, flags, host); error != CL_SUCCESS) {
+    const auto try_out = [&](auto& b, wire::Trial trial) {
+      return make(b, of.connection->new_id(), flags, property_list(properties), trial);
+    };
+    const cl_int judged = judged_by_driver(*of.connection, error, host != nullptr, with_host, try_out);
+    if (judged != CL_SUCCESS) return fail<cl_mem>(error_ret, judged);
+    if (with_host != (host != nullptr)) return fail<cl_mem>(error_ret, error);
+  } else if (with_host && needs_trial(*format, *desc) && of.connection->supports_trials()) {
+    // An image that the driver refuses may have less memory behind it than its size says.
+    const cl_int judged = of.connection->call({}, [&](auto& b) {
+      return make(b, of.connection->new_id(), flags & ~kHostData, property_list(properties),
+                  wire::Trial::without_host);
+    });
+    if (judged != CL_SUCCESS) return fail<cl_mem>(error_ret, judged);
+  }
   NewObject<MemoryState> made(base != nullptr ? *base : *context, *of.connection, of.connection->new_id());
   if (!made) return fail<cl_mem>(error_ret, CL_OUT_OF_HOST_MEMORY);
   made->context = context;
   made->parent = base;
   made->type = desc->image_type;
-  const MemoryState* const under = base == nullptr ? nullptr : &state_of<MemoryState>(*base);
   made->flags = flags;
   if ((flags & kAccessFlags) == 0)
     made->flags |= under != nullptr ? under->flags & kAccessFlags : CL_MEM_READ_WRITE;
@@ -128,17 +171,10 @@ cl_mem create_image(cl_context handle, const cl_mem_properties* properties, cl_m
   Box data;
   if (with_host && made->pixel_bytes != 0)
     data = ImageRegion{nullptr, extent.data(), made->row_pitch, made->slice_pitch}.box(*made, host);
-  const auto make = [&](auto& b) {
-    const wire::ImageFormat wire_format(format->image_channel_order, format->image_channel_data_type);
-    const bool pitches = base != nullptr;
-    const wire::ImageDesc wire_desc(desc->image_width, desc->image_height, desc->image_depth,
-                                    desc->image_array_size, pitches ? desc->image_row_pitch : 0,
-                                    pitches ? desc->image_slice_pitch : 0, desc->image_type,
-                                    desc->num_mip_levels, desc->num_samples);
-    return wire::CreateCreateImage(b, made->id, of.id, flags & ~kHostData, &wire_format, &wire_desc,
-                                   under == nullptr ? 0 : under->id, wire_properties(b, *made));
+  const auto send = [&](auto& b) {
+    return make(b, made->id, flags & ~kHostData, made->properties, wire::Trial::no);
   };
-  return made.create(error_ret, make, data);
+  return made.create(error_ret, send, data);
 }
 
 }  // namespace

@@ -7,15 +7,29 @@
 #include <optional>
 #include <vector>
 
+#include "remote/client/link/connection.h"
 #include "remote/client/objects/object_state.h"
 #include "remote/protocol/messages.h"
 
 namespace cleave::remote::client {
 
 inline constexpr cl_mem_flags kAccessFlags = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
+// The object begins with, or is, memory of the program's.
+inline constexpr cl_mem_flags kHostData = CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
 
-// CL_SUCCESS, or the error of clCreateBuffer and clCreateImage for such flags.
+// CL_SUCCESS, or the error of clCreateBuffer and clCreateImage for such flags, by the specification.
 cl_int check_flags(cl_mem_flags flags);
+
+// The error for arguments to which the specification gives `error`: the driver's, since drivers differ, in what they accept as in
+// which of several errors they return. make(builder, trial) is the creating command. CL_SUCCESS: the driver accepts them.
+// `wants_contents`: the driver would read host memory, of which the server has none: then, and if the server is too old, the
+// specification decides.
+template <typename Make>
+cl_int judged_by_driver(Connection& connection, cl_int error, bool has_host, bool wants_contents, Make make) {
+  if (!connection.supports_trials() || (has_host && wants_contents)) return error;
+  const auto trial = has_host ? wire::Trial::with_host : wire::Trial::without_host;
+  return connection.call({}, [&](auto& b) { return make(b, trial); });
+}
 
 // Includes the terminating zero. Empty for null.
 std::vector<cl_mem_properties> property_list(const cl_mem_properties* properties);

@@ -15,6 +15,7 @@ struct QueueRequest {
   std::vector<cl_queue_properties> list;  // as the program gave it, with the ending zero
   std::vector<std::uint64_t> sent;
   bool plain = false;
+  bool has_list = true;  // else null, which some drivers distinguish from an empty list
 };
 
 cl_command_queue create(cl_context context_handle, cl_device_id device_handle, const QueueRequest& request,
@@ -34,7 +35,7 @@ cl_command_queue create(cl_context context_handle, cl_device_id device_handle, c
   made->list = request.list;
   const cl_command_queue queue = made.create(error_ret, [&](auto& b) {
     return wire::CreateCreateQueue(b, made->id, of.id, state_of<DeviceState>(*device).id,
-                                   b.CreateVector(request.sent), request.plain);
+                                   request.has_list ? b.CreateVector(request.sent) : 0, request.plain);
   });
   if (queue != nullptr) connection.subscribe(object_of(queue));
   return queue;
@@ -57,7 +58,7 @@ cl_int default_device_queue(const QueueState& state, const InfoOutput& output) {
 
 cl_command_queue CL_API_CALL clCreateCommandQueue(cl_context context, cl_device_id device,
                                                   cl_command_queue_properties properties, cl_int* error_ret) {
-  return create(context, device, {properties, {}, {properties}, true}, error_ret);
+  return create(context, device, {properties, {}, {properties}, true, true}, error_ret);
 }
 
 cl_command_queue CL_API_CALL clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
@@ -69,6 +70,7 @@ cl_command_queue CL_API_CALL clCreateCommandQueueWithProperties(cl_context conte
     request.list.insert(request.list.end(), pair, pair + 2);
     request.sent.insert(request.sent.end(), pair, pair + 2);
   }
+  request.has_list = properties != nullptr;
   if (properties != nullptr) request.list.push_back(0);
   return create(context, device, request, error_ret);
 }

@@ -1,12 +1,14 @@
 #include "remote/client/api/regions.h"
 
+#include <cstdint>
+
 #include "remote/client/api/memory.h"
 
 namespace cleave::remote::client {
 
 bool Rect::complete() {
-  if (origin == nullptr || region == nullptr || region[0] == 0 || region[1] == 0 || region[2] == 0)
-    return false;
+  if (origin == nullptr || region == nullptr) return false;
+  if (is_empty(region)) return true;
   if (row_pitch == 0) row_pitch = region[0];
   if (row_pitch < region[0]) return false;
   if (slice_pitch == 0) slice_pitch = region[1] * row_pitch;
@@ -15,8 +17,16 @@ bool Rect::complete() {
 }
 
 std::size_t Rect::end() const {
-  return (origin[2] + region[2] - 1) * slice_pitch + (origin[1] + region[1] - 1) * row_pitch + origin[0] +
-         region[0];
+  if (is_empty(region)) return 0;
+  std::size_t end = 0;
+  const auto add = [&](std::size_t first, std::size_t count, std::size_t pitch) {
+    std::size_t bytes = 0;
+    return !__builtin_add_overflow(first, count, &bytes) && !__builtin_mul_overflow(bytes, pitch, &bytes) &&
+           !__builtin_add_overflow(end, bytes, &end);
+  };
+  const bool fits = add(origin[2], region[2] - 1, slice_pitch) && add(origin[1], region[1] - 1, row_pitch) &&
+                    add(origin[0], region[0], 1);
+  return fits ? end : SIZE_MAX;
 }
 
 Box Rect::box(void* pointer) const {
@@ -29,7 +39,7 @@ bool is_within(const MemoryState& image, const size_t* origin, const size_t* reg
   if (origin == nullptr || region == nullptr) return false;
   const auto extent = extent_of(image);
   for (std::size_t d = 0; d < 3; ++d) {
-    if (region[d] == 0 || origin[d] > extent[d] || region[d] > extent[d] - origin[d]) return false;
+    if (origin[d] > extent[d] || region[d] > extent[d] - origin[d]) return false;
   }
   return true;
 }

@@ -23,9 +23,9 @@ struct Rect {
   std::size_t row_pitch;
   std::size_t slice_pitch;
 
-  // Fills in pitches that are 0. Returns false if the region is invalid.
+  // Fills in pitches that are 0. Returns false if the region is invalid. An empty one is for the driver to judge.
   bool complete();
-  // One past its last byte. Requires: complete().
+  // One past its last byte; 0 if it is empty, SIZE_MAX if it is beyond all memory. Requires: complete().
   [[nodiscard]] std::size_t end() const;
   [[nodiscard]] Box box(void* pointer) const;
 };
@@ -46,7 +46,10 @@ inline bool is_pattern(const void* pattern, std::size_t size) {
   return pattern != nullptr && size <= kMaxPattern && std::has_single_bit(size);
 }
 
-// Whether the region lies within the image.
+// Requires: a region.
+inline bool is_empty(const size_t* region) { return region[0] == 0 || region[1] == 0 || region[2] == 0; }
+
+// Whether the region, which may be empty, lies within the image.
 bool is_within(const MemoryState& image, const size_t* origin, const size_t* region);
 
 }  // namespace cleave::remote::client

@@ -38,7 +38,9 @@ cl_sampler create(cl_context handle, const std::vector<cl_sampler_properties>& p
     sent.push_back(pairs[i + 1]);
   }
   return made.create(error_ret, [&](auto& b) {
-    return wire::CreateCreateSampler(b, made->id, of.id, b.CreateVector(sent), plain);
+    // Some drivers distinguish no list from an empty one.
+    const auto properties = plain || !list.empty() ? b.CreateVector(sent) : 0;
+    return wire::CreateCreateSampler(b, made->id, of.id, properties, plain);
   });
 }
 

@@ -98,6 +98,7 @@ cl_int free_in_queue_order(Command& command, cl_uint count, void* const* pointer
     addresses.push_back(block->address);
     freed_blocks->blocks.push_back(*block);
   }
+  if (count == 0) command.doubt();  // the driver decides
   const cl_int error =
       command.send([&](auto& b) { return wire::CreateSvmFree(b, b.CreateVector(addresses)); });
   if (error != CL_SUCCESS) return error;
@@ -107,9 +108,9 @@ cl_int free_in_queue_order(Command& command, cl_uint count, void* const* pointer
 }  // namespace
 
 void* CL_API_CALL clSVMAlloc(cl_context handle, cl_svm_mem_flags flags, size_t size, cl_uint alignment) {
-  constexpr cl_svm_mem_flags kKnown = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
+  constexpr cl_svm_mem_flags kFineGrain = CL_MEM_SVM_FINE_GRAIN_BUFFER | CL_MEM_SVM_ATOMICS;
   Object* const context = find(handle);
-  if (context == nullptr || (flags & ~kKnown) != 0 || size == 0) return nullptr;
+  if (context == nullptr || (flags & kFineGrain) != 0 || size == 0) return nullptr;
   const ContextState& of = state_of<ContextState>(*context);
   Connection& connection = *of.connection;
   if ((connection.welcome().features() & bit(Feature::svm)) == 0 || size > of.max_allocation) return nullptr;
@@ -172,16 +173,16 @@ cl_int CL_API_CALL clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking, 
   Command command(call);
   if (command.error != CL_SUCCESS) return command.error;
   if (target == nullptr || source == nullptr) return CL_INVALID_VALUE;
-  if (leaves_svm_block(command, target, size) || leaves_svm_block(command, source, size))
-    return CL_INVALID_VALUE;
   const std::uint64_t to = address_of(target);
   const std::uint64_t from = address_of(source);
   if (to < from + size && from < to + size) return CL_MEM_COPY_OVERLAP;
+  if (leaves_svm_block(command, target, size) || leaves_svm_block(command, source, size))
+    return CL_INVALID_VALUE;
   const bool wait = blocking != CL_FALSE;
   const bool is_target = is_in_svm(command, target, size);
   const bool is_source = is_in_svm(command, source, size);
-  if (size == 0) return send_placeholder(command, is_target ? target : nullptr, wait);
-  if (is_target && is_source) {
+  if (size == 0) command.doubt();  // the driver decides
+  if (size == 0 || (is_target && is_source)) {
     const auto copy = [&](auto& b) { return wire::CreateSvmCopy(b, to, from, size); };
     return wait ? command.send_blocking(copy) : command.send(copy);
   }
@@ -204,7 +205,7 @@ cl_int CL_API_CALL clEnqueueSVMMemFill(cl_command_queue queue, void* target, con
   if (target == nullptr || !is_pattern(pattern, pattern_size) || size % pattern_size != 0 ||
       address_of(target) % pattern_size != 0 || !is_in_svm(command, target, size))
     return CL_INVALID_VALUE;
-  if (size == 0) return send_placeholder(command, target, false);
+  if (size == 0) command.doubt();  // the driver decides
   return command.send([&](auto& b) {
     const auto bytes = b.CreateVector(static_cast<const std::uint8_t*>(pattern), pattern_size);
     return wire::CreateSvmFill(b, address_of(target), bytes, size);

@@ -1,5 +1,5 @@
-// Reading and writing buffers and images. Everything that can be wrong with them is checked here, so they never wait for
-// the driver to accept them.
+// Reading and writing buffers and images. What can be wrong with them is checked here, so they do not wait for the driver to
+// accept them, with one exception: whether a transfer of no bytes is an error depends on the driver.
 #include "remote/client/api/api.h"
 #include "remote/client/api/command.h"
 #include "remote/client/api/regions.h"
@@ -33,7 +33,8 @@ cl_int CL_API_CALL clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl
   Command command({queue, wait_count, wait_list, event, CL_COMMAND_READ_BUFFER});
   const MemoryState* const state = resolve(command, buffer, false, kNotReadable);
   if (state == nullptr) return command.error;
-  if (pointer == nullptr || size == 0 || !is_within(*state, offset, size)) return CL_INVALID_VALUE;
+  if (pointer == nullptr || !is_within(*state, offset, size)) return CL_INVALID_VALUE;
+  if (size == 0) command.doubt();
   return command.send_read(blocking != CL_FALSE, Box::contiguous(pointer, size),
                            [&](auto& b) { return wire::CreateReadBuffer(b, state->id, offset, size); });
 }
@@ -44,7 +45,8 @@ cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, c
   Command command({queue, wait_count, wait_list, event, CL_COMMAND_WRITE_BUFFER});
   const MemoryState* const state = resolve(command, buffer, false, kNotWritable);
   if (state == nullptr) return command.error;
-  if (pointer == nullptr || size == 0 || !is_within(*state, offset, size)) return CL_INVALID_VALUE;
+  if (pointer == nullptr || !is_within(*state, offset, size)) return CL_INVALID_VALUE;
+  if (size == 0) command.doubt();
   return command.send_write(blocking != CL_FALSE, Box::contiguous(const_cast<void*>(pointer), size),
                             [&](auto& b) { return wire::CreateWriteBuffer(b, state->id, offset, size); });
 }
@@ -61,6 +63,7 @@ cl_int CL_API_CALL clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer
   Rect host{host_origin, region, host_row_pitch, host_slice_pitch};
   if (pointer == nullptr || !rect.complete() || !host.complete() || rect.end() > state->size)
     return CL_INVALID_VALUE;
+  if (is_empty(region)) command.doubt();
   return command.send_read(blocking != CL_FALSE, host.box(pointer), [&](auto& b) {
     const WireRegion part(origin, region);
     return wire::CreateReadBufferRect(b, state->id, &part.origin, &part.extent, rect.row_pitch,
@@ -81,6 +84,7 @@ cl_int CL_API_CALL clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffe
   Rect host{host_origin, region, host_row_pitch, host_slice_pitch};
   if (pointer == nullptr || !rect.complete() || !host.complete() || rect.end() > state->size)
     return CL_INVALID_VALUE;
+  if (is_empty(region)) command.doubt();
   return command.send_write(blocking != CL_FALSE, host.box(const_cast<void*>(pointer)), [&](auto& b) {
     const WireRegion part(origin, region);
     return wire::CreateWriteBufferRect(b, state->id, &part.origin, &part.extent, rect.row_pitch,
@@ -97,6 +101,7 @@ cl_int CL_API_CALL clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_b
   if (state == nullptr) return command.error;
   ImageRegion host{origin, region, row_pitch, slice_pitch};
   if (pointer == nullptr || !host.complete(*state)) return CL_INVALID_VALUE;
+  if (is_empty(region)) command.doubt();
   return command.send_read(blocking != CL_FALSE, host.box(*state, pointer), [&](auto& b) {
     const WireRegion part(origin, region);
     return wire::CreateReadImage(b, state->id, &part.origin, &part.extent);
@@ -112,6 +117,7 @@ cl_int CL_API_CALL clEnqueueWriteImage(cl_command_queue queue, cl_mem image, cl_
   if (state == nullptr) return command.error;
   ImageRegion host{origin, region, row_pitch, slice_pitch};
   if (pointer == nullptr || !host.complete(*state)) return CL_INVALID_VALUE;
+  if (is_empty(region)) command.doubt();
   return command.send_write(blocking != CL_FALSE, host.box(*state, const_cast<void*>(pointer)), [&](auto& b) {
     const WireRegion part(origin, region);
     return wire::CreateWriteImage(b, state->id, &part.origin, &part.extent);

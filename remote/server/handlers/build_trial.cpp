@@ -90,9 +90,13 @@ std::optional<TrialProgram> described(const Table& cl, const HeldProgram& progra
 std::optional<TrialRequest> request_for(const SessionContext& session, const WantedBuild& build) {
   const auto target = target_of(session, build.devices);
   if (!target) return std::nullopt;
-  TrialRequest request{
-      build.work,  target->places,          build.folder, build.options == nullptr ? "" : build.options, {},
-      build.names, static_cast<std::uint8_t>(build.options != nullptr ? 1 : 0)};
+  TrialRequest request{build.work,
+                       target->places,
+                       build.folder,
+                       build.options == nullptr ? "" : build.options,
+                       {},
+                       build.names,
+                       static_cast<std::uint8_t>(build.options != nullptr ? 1 : 0)};
   for (const HeldProgram& program : build.programs) {
     auto text = described(session.cl, program, build.work == TrialRequest::Work::link, *target);
     if (!text) return std::nullopt;

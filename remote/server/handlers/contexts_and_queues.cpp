@@ -106,7 +106,8 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
     queue = session.cl.clCreateCommandQueue(context, device, bits, &error);
   } else {
     const auto properties = zero_terminated<cl_queue_properties>(message.properties());
-    queue = session.cl.clCreateCommandQueueWithProperties(context, device, properties.data(), &error);
+    queue = session.cl.clCreateCommandQueueWithProperties(
+        context, device, message.properties() != nullptr ? properties.data() : nullptr, &error);
   }
   Object object{Kind::queue, queue};
   if (error == CL_SUCCESS) {
@@ -156,7 +157,8 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
                                          static_cast<cl_filter_mode>(three[2]), &error);
   } else {
     const auto properties = zero_terminated<cl_sampler_properties>(message.properties());
-    sampler = session.cl.clCreateSamplerWithProperties(context, properties.data(), &error);
+    sampler = session.cl.clCreateSamplerWithProperties(
+        context, message.properties() != nullptr ? properties.data() : nullptr, &error);
   }
   session.register_created(command, message.id(), {Kind::sampler, sampler}, error);
 }

@@ -72,6 +72,38 @@ void create_memory(SessionContext& session, const wire::Command& command, std::u
   session.register_created(command, id, {Kind::memory, memory, registered_size}, error);
 }
 
+// At most, whatever the format; UINT64_MAX: more than there can be.
+std::uint64_t bytes_of(const cl_image_desc& desc) {
+  constexpr std::uint64_t kMaxElement = 16;
+  std::uint64_t size = kMaxElement;
+  for (const std::size_t one :
+       {desc.image_width, desc.image_height, desc.image_depth, desc.image_array_size}) {
+    if (one > 0 && __builtin_mul_overflow(size, one, &size)) return UINT64_MAX;
+  }
+  return size;
+}
+
+// Answers what the driver says to these arguments (wire::Trial). create(contents, &error) makes the object, which is released.
+// `too_large`: the error if the client may not have that many bytes.
+template <typename Create>
+void try_creation(SessionContext& session, const wire::Command& command, wire::Trial trial,
+                  std::uint64_t size, cl_int too_large, Create create) {
+  if (command.request() == 0 || command.payload() != 0)
+    return session.report_violation("trial with contents, or without a request for an answer");
+  cl_int error = session.reserve_memory(size);
+  if (error != CL_SUCCESS) return session.reply(command, 0, too_large);
+  std::byte unread{};
+  const cl_mem made = create(trial == wire::Trial::with_host ? &unread : nullptr, &error);
+  if (made != nullptr) session.cl.clReleaseMemObject(made);
+  session.memory.release(size);
+  session.reply(command, 0, error);
+}
+
+// Whether the driver would read contents, of which a trial has none.
+bool reads_contents(wire::Trial trial, cl_mem_flags flags) {
+  return trial == wire::Trial::with_host && (flags & kHostPointer) != 0;
+}
+
 // The driver's size of one element of this format, found by creating an image of one element. Empty: no such format.
 std::optional<std::uint64_t> probe_element_size(SessionContext& session, cl_context context,
                                                 const cl_image_format& format) {
@@ -99,6 +131,15 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
   if (context == nullptr) return session.reply(command, message.id(), CL_INVALID_CONTEXT);
   if (!is_empty(message.properties())) return session.reply(command, message.id(), CL_INVALID_PROPERTY);
   if (message.svm() != 0) return create_over_svm(session, command, message, context);
+  if (reads_contents(message.trial(), message.flags()))
+    return session.reply(command, message.id(), CL_INVALID_HOST_PTR);
+  if (message.trial() != wire::Trial::no) {
+    return try_creation(session, command, message.trial(), message.size(), CL_INVALID_BUFFER_SIZE,
+                        [&](void* contents, cl_int* error) {
+                          return session.cl.clCreateBuffer(context, message.flags(), message.size(), contents,
+                                                           error);
+                        });
+  }
   const bool filled = command.payload() > 0;
   if (filled && command.payload() != message.size())
     return session.report_violation("payload size does not match");
@@ -114,6 +155,13 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
   const auto buffer = session.objects.handle<cl_mem>(message.buffer());
   if (buffer == nullptr) return session.reply(command, message.id(), CL_INVALID_MEM_OBJECT);
   const cl_buffer_region region{message.origin(), message.size()};
+  if (message.trial() != wire::Trial::no) {
+    return try_creation(session, command, wire::Trial::without_host, 0, CL_SUCCESS,
+                        [&](void*, cl_int* error) {
+                          return session.cl.clCreateSubBuffer(buffer, message.flags(),
+                                                              CL_BUFFER_CREATE_TYPE_REGION, &region, error);
+                        });
+  }
   cl_int error = CL_SUCCESS;
   const cl_mem made = session.cl.clCreateSubBuffer(buffer, driver_flags(message.flags(), false),
                                                    CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
@@ -134,9 +182,16 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
   if (message.memory() != 0) {
     desc.buffer = session.objects.handle<cl_mem>(message.memory());
     if (desc.buffer == nullptr) return session.reply(command, message.id(), CL_INVALID_IMAGE_DESCRIPTOR);
-    desc.image_row_pitch = wanted.row_pitch();
-    desc.image_slice_pitch = wanted.slice_pitch();
   }
+  desc.image_row_pitch = wanted.row_pitch();
+  desc.image_slice_pitch = wanted.slice_pitch();
+  if (reads_contents(message.trial(), message.flags()))
+    return session.reply(command, message.id(), CL_INVALID_HOST_PTR);
+  const auto try_image = [&](void* contents, cl_int* error) {
+    return session.cl.clCreateImage(context, message.flags(), &format, &desc, contents, error);
+  };
+  if (message.trial() != wire::Trial::no)
+    return try_creation(session, command, message.trial(), bytes_of(desc), CL_INVALID_IMAGE_SIZE, try_image);
   const auto element = probe_element_size(session, context, format);
   std::uint64_t size = element.value_or(1);
   for (const std::size_t one :

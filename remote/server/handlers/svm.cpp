@@ -56,9 +56,11 @@ void handle(SessionContext& session, const wire::Command& command, const wire::S
   // Ends when all earlier commands have ended, which a marker shows where there is nothing to free.
   bool taken = false;
   enqueue(session, command, [&](cl_command_queue queue, auto... wait) {
-    if (pointers.empty()) return session.cl.clEnqueueMarkerWithWaitList(queue, wait...);
-    const cl_int error = session.cl.clEnqueueSVMFree(queue, static_cast<cl_uint>(pointers.size()),
-                                                     pointers.data(), nullptr, nullptr, wait...);
+    const bool is_wanted = is_empty(message.addresses());  // the driver decides what that is
+    if (pointers.empty() && !is_wanted) return session.cl.clEnqueueMarkerWithWaitList(queue, wait...);
+    const cl_int error =
+        session.cl.clEnqueueSVMFree(queue, static_cast<cl_uint>(pointers.size()),
+                                    pointers.empty() ? nullptr : pointers.data(), nullptr, nullptr, wait...);
     taken = error == CL_SUCCESS;
     return error;
   });
@@ -66,13 +68,18 @@ void handle(SessionContext& session, const wire::Command& command, const wire::S
 }
 
 void handle(SessionContext& session, const wire::Command& command, const wire::SvmCopy& message) {
-  if (!session.svm.contains(message.target(), message.size()) ||
-      !session.svm.contains(message.source(), message.size())) {
+  // Of no bytes one may be the client's own memory, and for the driver anything. Whether that is an error is for it to say.
+  static std::byte nothing{};
+  const auto pointer = [&](std::uint64_t address) {
+    return session.svm.contains(address, message.size()) ? svm_pointer(address) : &nothing;
+  };
+  if (message.size() != 0 && (!session.svm.contains(message.target(), message.size()) ||
+                              !session.svm.contains(message.source(), message.size()))) {
     return fail_command(session, command, CL_INVALID_VALUE);
   }
   enqueue(session, command, [&](cl_command_queue queue, auto... wait) {
-    return session.cl.clEnqueueSVMMemcpy(queue, CL_FALSE, svm_pointer(message.target()),
-                                         svm_pointer(message.source()), message.size(), wait...);
+    return session.cl.clEnqueueSVMMemcpy(queue, CL_FALSE, pointer(message.target()),
+                                         pointer(message.source()), message.size(), wait...);
   });
 }
 

@@ -22,7 +22,7 @@ struct Transfer {
   const wire::Command& command;
   const Enqueue& to;
   bool is_read = false;
-  std::uint64_t size = 0;  // bytes, not 0
+  std::uint64_t size = 0;  // bytes
   std::uint64_t step = 0;  // bytes of one slice; `size` for a transfer that is not sliced
 };
 
@@ -31,17 +31,17 @@ Transfer sliced(const wire::Command& command, const Enqueue& to, bool is_read, s
   return {command, to, is_read, size, to.queue->info().in_order ? kSlice : size};
 }
 
-// The bytes of a region without gaps. Empty: none, or more than a frame may carry.
+// The bytes of a region without gaps. Empty: more than a frame may carry.
 std::optional<std::uint64_t> region_bytes(const Triple& region, std::uint64_t element) {
   std::uint64_t all = element;
   for (const std::uint64_t one : region) {
     if (__builtin_mul_overflow(all, one, &all) || all > kMaxPayload) return std::nullopt;
   }
-  return all > 0 ? std::optional(all) : std::nullopt;
+  return all;
 }
 
 bool is_within(std::uint64_t offset, std::uint64_t size, std::uint64_t whole) {
-  return size > 0 && offset <= whole && size <= whole - offset;
+  return offset <= whole && size <= whole - offset;
 }
 
 // Has the driver pin what the client shares, for the queue's context. Smaller transfers would not be worth the time.
@@ -123,10 +123,28 @@ void transfer_by_payload(SessionContext& session, const Transfer& transfer, Copy
   }
 }
 
+// Whether a transfer of no bytes is an error is for the driver to say. `call` as for run().
+template <typename Call>
+void transfer_nothing(SessionContext& session, const Transfer& transfer, Call call) {
+  const auto& [command, to, is_read, size, step] = transfer;
+  if (is_read && command.request() == 0)
+    return session.report_violation("read without a request for an answer");
+  if (command.payload() != 0 || command.shared() != nullptr || command.ring() != nullptr)
+    return session.report_violation("data for a transfer of no bytes");
+  static std::byte nothing{};
+  cl_event event = nullptr;
+  const cl_int error = call(to.queue->handle(), &nothing, 0, 0, to.count(), to.list(), &event);
+  if (error != CL_SUCCESS) return fail_command(session, command, error);
+  Pending pending;
+  pending.is_read = is_read;
+  finish_enqueue(session, command, to, event, std::move(pending));
+}
+
 // `call(queue, memory, at, size, number of waits, waits, event)` enqueues the driver's copy of a slice.
 template <typename Call>
 void run(SessionContext& session, const Transfer& transfer, Call call) {
-  assert(transfer.size > 0 && transfer.step > 0);
+  if (transfer.size == 0) return transfer_nothing(session, transfer, call);
+  assert(transfer.step > 0);
   const auto copy = [call](std::byte* memory, std::uint64_t at, std::uint64_t size, const Enqueue& to,
                            cl_event* event) {
     return call(to.queue->handle(), memory, at, size, at == 0 ? to.count() : 0, at == 0 ? to.list() : nullptr,
