@@ -121,7 +121,9 @@ std::shared_ptr<const MapRegion> region_of(const Command& command, const Mapping
              : nullptr;
 }
 
-void* map(Command& command, MemoryState& state, bool blocking, const Mapping& mapping, cl_int* error_ret) {
+// What is mapped lives until it is unmapped, also if the program releases it before.
+void* map(Command& command, Object& object, bool blocking, const Mapping& mapping, cl_int* error_ret) {
+  MemoryState& state = state_of<MemoryState>(object);
   {
     const base::MutexLock lock(state.mutex);
     state.mappings.push_back(mapping);
@@ -134,7 +136,10 @@ void* map(Command& command, MemoryState& state, bool blocking, const Mapping& ma
               return command.send_read(blocking, box_of(state, mapping), make, region_of(command, mapping));
             });
   if (error_ret != nullptr) *error_ret = error;
-  if (error == CL_SUCCESS) return mapping.pointer;
+  if (error == CL_SUCCESS) {
+    client.objects.hold(object);
+    return mapping.pointer;
+  }
   cancel_mapping(state, mapping.pointer);
   return nullptr;
 }
@@ -201,7 +206,7 @@ void* CL_API_CALL clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_b
   if (base.pointer == nullptr) return fail<void*>(error_ret, CL_MAP_FAILURE);
   const Mapping mapping{base.pointer + offset, flags,      {offset, 0, 0}, {size, 1, 1},
                         base.shadow_owner,     base.region};
-  return map(command, *state, blocking != CL_FALSE, mapping, error_ret);
+  return map(command, object_of(buffer), blocking != CL_FALSE, mapping, error_ret);
 }
 
 void* CL_API_CALL clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blocking,
@@ -215,7 +220,8 @@ void* CL_API_CALL clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_boo
   if (const cl_int error = check(*state, flags); error != CL_SUCCESS) return fail<void*>(error_ret, error);
   const bool flat = state->type == CL_MEM_OBJECT_IMAGE2D || state->type == CL_MEM_OBJECT_IMAGE1D ||
                     state->type == CL_MEM_OBJECT_IMAGE1D_BUFFER;
-  if (row_pitch == nullptr || (slice_pitch == nullptr && !flat) || !is_within(*state, origin, region))
+  if (row_pitch == nullptr || (slice_pitch == nullptr && !flat) || !is_within(*state, origin, region) ||
+      is_empty(region))
     return fail<void*>(error_ret, CL_INVALID_VALUE);
   const MapBase base = acquire_map_memory(*state, 0);
   if (base.pointer == nullptr) return fail<void*>(error_ret, CL_MAP_FAILURE);
@@ -223,12 +229,14 @@ void* CL_API_CALL clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_boo
   std::byte* const pointer = base.pointer + origin[0] * state->pixel_bytes +
                              origin[1] * (lines ? state->slice_pitch : state->row_pitch) +
                              origin[2] * state->slice_pitch;
-  *row_pitch = state->row_pitch;
-  if (slice_pitch != nullptr) *slice_pitch = flat ? 0 : state->slice_pitch;
   const Mapping mapping{
       pointer,           flags,  {origin[0], origin[1], origin[2]}, {region[0], region[1], region[2]},
       base.shadow_owner, nullptr};
-  return map(command, *state, blocking != CL_FALSE, mapping, error_ret);
+  void* const mapped = map(command, object_of(image), blocking != CL_FALSE, mapping, error_ret);
+  if (mapped == nullptr) return nullptr;
+  *row_pitch = state->row_pitch;
+  if (slice_pitch != nullptr) *slice_pitch = flat ? 0 : state->slice_pitch;
+  return mapped;
 }
 
 cl_int CL_API_CALL clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void* pointer,
@@ -240,6 +248,7 @@ cl_int CL_API_CALL clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory
   if (!mapping) return CL_INVALID_VALUE;
   const cl_int error = unmap(command, *state, *mapping);
   release_mapping(*mapping);
+  client.objects.drop(object_of(memory));
   return error;
 }
 

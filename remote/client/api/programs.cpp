@@ -22,14 +22,15 @@ cl_program create_program(Object& context, std::vector<Object*> devices, cl_int*
   return made.finish(send(*made), error_ret);
 }
 
-// Not cached: a driver's binaries may grow with what it compiles. The program allocates what is reported here.
+// Not cached: a driver's binaries may grow with what it compiles. The program allocates what is reported here. In a context of
+// sub-devices some drivers count other devices than the context has.
 cl_int get_binary_sizes(ProgramState& state, std::vector<std::size_t>& sizes) {
   std::vector<std::byte> bytes;
   const cl_int error =
       query_server(*state.connection, {wire::InfoSubject::program, state.id, CL_PROGRAM_BINARY_SIZES}, bytes);
   if (error != CL_SUCCESS) return error;
-  sizes.resize(state.devices.size());
-  if (bytes.size() != sizes.size() * sizeof sizes[0]) return CL_OUT_OF_RESOURCES;
+  sizes.resize(bytes.size() / sizeof sizes[0]);
+  if (sizes.empty()) return CL_OUT_OF_RESOURCES;
   std::memcpy(sizes.data(), bytes.data(), bytes.size());
   const base::MutexLock lock(state.mutex);
   state.reported_sizes = sizes;

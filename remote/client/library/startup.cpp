@@ -43,14 +43,35 @@ void post_destructor_callbacks(Object& object, S& state) {
   post_callbacks(state.destructor_callbacks.take(), objects::handle_of<typename S::Handle>(&object));
 }
 
-// The memory may be in use until the server reports its end.
+// The callbacks of an object's end, for later; empty: it has none.
+template <typename S>
+std::function<void()> take_destructor_callbacks(Object& object, S& state) {
+  auto callbacks = state.destructor_callbacks.take();
+  if (callbacks.empty()) return {};
+  return [callbacks = std::move(callbacks), handle = objects::handle_of<typename S::Handle>(&object)] {
+    post_callbacks(callbacks, handle);
+  };
+}
+
+// The order is the driver's: memory may be in use until the server reports its end, a context ends after all that is in it, and
+// a program after what was released before it.
 void post_when_released(Object& object, MemoryState& memory) {
-  auto callbacks = memory.destructor_callbacks.take();
-  if (callbacks.empty()) return;
-  memory.connection->on_memory_released(
-      memory.id, [callbacks = std::move(callbacks), handle = objects::handle_of<cl_mem>(&object)] {
-        post_callbacks(callbacks, handle);
-      });
+  if (auto function = take_destructor_callbacks(object, memory))
+    memory.connection->on_memory_released(memory.id, state_of<ContextState>(*memory.context).id,
+                                          std::move(function));
+}
+
+void post_when_released(Object& object, ContextState& context) {
+  if (auto function = take_destructor_callbacks(object, context))
+    context.connection->on_context_released(context.id, std::move(function));
+}
+
+void release_program(Object& object, ProgramState& program) {
+  auto function = take_destructor_callbacks(object, program);
+  program.connection->release(program.id, true);
+  if (function)
+    program.connection->on_program_released(program.id, state_of<ContextState>(*program.context).id,
+                                            std::move(function));
 }
 
 // Nothing refers to the object any more. One without an id is a composite (multi_server/), which releases its shards.
@@ -63,13 +84,22 @@ void finalize(Object& object) noexcept try {
       state->connection->unsubscribe(state->id);
       break;
     case Kind::context:
-      if (state->id != 0) state->connection->unsubscribe(state->id);
-      post_destructor_callbacks(object, *static_cast<ContextState*>(state));
+      if (state->id == 0) {
+        post_destructor_callbacks(object, *static_cast<ContextState*>(state));
+        break;
+      }
+      state->connection->unsubscribe(state->id);
+      post_when_released(object, *static_cast<ContextState*>(state));
       break;
     case Kind::memory:
       if (state->id != 0) post_when_released(object, *static_cast<MemoryState*>(state));
       break;
     case Kind::program:
+      if (state->id != 0) {
+        release_program(object, *static_cast<ProgramState*>(state));
+        delete state;
+        return;
+      }
       post_destructor_callbacks(object, *static_cast<ProgramState*>(state));
       break;
     default:

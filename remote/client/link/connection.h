@@ -319,7 +319,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Counts the program's user events that are not set yet: commands behind them wait for the program.
   void count_user_event(int by) { open_user_events_.fetch_add(by, std::memory_order_relaxed); }
   // Calls `function` when the server reports that this memory object is gone, or the connection has ended.
-  void on_memory_released(Id memory, std::function<void()> function) CLEAVE_EXCLUDES(events_mutex_);
+  void on_memory_released(Id memory, Id context, std::function<void()> function)
+      CLEAVE_EXCLUDES(events_mutex_);
+  // Calls a function when the server has executed all that has been sent or released until now.
+  void on_program_released(Id program, Id context, std::function<void()> function)
+      CLEAVE_EXCLUDES(events_mutex_);
+  // Calls a function when those of all memory objects and programs of the context have been called.
+  void on_context_released(Id context, std::function<void()> function) CLEAVE_EXCLUDES(events_mutex_);
 
   // Delivers to this object what the server sends for it unasked: failures to a queue, errors to a context. Must be
   // unsubscribed before the object ends.
@@ -419,7 +425,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void handle_status(const wire::EventStatus& status);
   void handle_failure(const wire::Failure& failure);
   void handle_context_error(const wire::ContextError& error);
-  void handle_memory_released(Id memory);
+  void handle_end(Id object) CLEAVE_EXCLUDES(events_mutex_);
+  [[nodiscard]] bool awaits_ends_of(Id context) const CLEAVE_REQUIRES(events_mutex_);
   void set_event_status(Object& event, cl_int status);
   void set_queue_failure(Id queue, cl_int error) CLEAVE_REQUIRES(events_mutex_);
   bool print_kernel_output(std::uint64_t payload);
@@ -504,7 +511,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   base::Mutex events_mutex_;
   std::unordered_map<Id, Object*> expected_events_ CLEAVE_GUARDED_BY(events_mutex_);
-  std::unordered_map<Id, std::function<void()>> memory_callbacks_ CLEAVE_GUARDED_BY(events_mutex_);
+  // Of objects that the program has released, until the server reports their end.
+  struct EndCallback {
+    Id context;
+    std::function<void()> function;
+  };
+  std::unordered_map<Id, EndCallback> end_callbacks_ CLEAVE_GUARDED_BY(events_mutex_);
+  std::unordered_map<Id, std::function<void()>> context_callbacks_ CLEAVE_GUARDED_BY(events_mutex_);
   std::unordered_map<Id, Object*> subscribers_ CLEAVE_GUARDED_BY(events_mutex_);
   std::unordered_map<Id, SharedArea::Place> places_in_flight_
       CLEAVE_GUARDED_BY(events_mutex_);  // of writes, by event

@@ -69,7 +69,7 @@ bool Connection::handle(const wire::Item& item) {
       handle_context_error(*item.event_as_ContextError());
       break;
     case wire::Event::MemoryReleased:
-      handle_memory_released(item.event_as_MemoryReleased()->memory());
+      handle_end(item.event_as_MemoryReleased()->memory());
       break;
     case wire::Event::Goodbye:
       if (item.event_as_Goodbye()->text() != nullptr) {
@@ -266,16 +266,29 @@ void Connection::end_exchange(const wire::Pong& pong) {
       trace_session_, {static_cast<std::int64_t>(sent), static_cast<std::int64_t>(pong.time()), now.count()});
 }
 
-void Connection::handle_memory_released(Id memory) {
+bool Connection::awaits_ends_of(Id context) const {
+  return std::any_of(end_callbacks_.begin(), end_callbacks_.end(),
+                     [context](const auto& one) { return one.second.context == context; });
+}
+
+void Connection::handle_end(Id object) {
   std::function<void()> function;
+  std::function<void()> of_context;
   {
     const base::MutexLock lock(events_mutex_);
-    const auto found = memory_callbacks_.find(memory);
-    if (found == memory_callbacks_.end()) return;
-    function = std::move(found->second);
-    memory_callbacks_.erase(found);
+    const auto found = end_callbacks_.find(object);
+    if (found == end_callbacks_.end()) return;
+    const Id context = found->second.context;
+    function = std::move(found->second.function);
+    end_callbacks_.erase(found);
+    const auto waiting = context_callbacks_.find(context);
+    if (waiting != context_callbacks_.end() && !awaits_ends_of(context)) {
+      of_context = std::move(waiting->second);
+      context_callbacks_.erase(waiting);
+    }
   }
   function();
+  if (of_context) of_context();
 }
 
 // Kernel output (printf) goes to the program's standard output, as with a local driver.
@@ -295,7 +308,8 @@ bool Connection::print_kernel_output(std::uint64_t payload) {
 void Connection::end_connection() {
   std::unordered_map<std::uint32_t, PendingRequest*> requests;
   std::unordered_map<Id, Object*> events;
-  std::unordered_map<Id, std::function<void()>> ends;
+  std::unordered_map<Id, EndCallback> ends;
+  std::unordered_map<Id, std::function<void()>> context_ends;
   {
     const base::MutexLock requests_lock(requests_mutex_);
     const base::MutexLock events_lock(events_mutex_);
@@ -303,7 +317,8 @@ void Connection::end_connection() {
     requests.swap(pending_);
     unawaited_reads_.clear();
     events.swap(expected_events_);
-    ends.swap(memory_callbacks_);
+    ends.swap(end_callbacks_);
+    context_ends.swap(context_callbacks_);
   }
   closed_by_program_ = !stream_->is_ours();
   if (!requests.empty() || !events.empty()) log_if_closed_by_program();
@@ -317,7 +332,8 @@ void Connection::end_connection() {
     set_event_status(*event, kConnectionLost);
     client.objects.drop(*event);
   }
-  for (const auto& [id, function] : ends) function();
+  for (const auto& [id, end] : ends) end.function();
+  for (const auto& [id, function] : context_ends) function();
   ended_.store(true, std::memory_order_release);
 }
 
@@ -346,11 +362,39 @@ void Connection::forget(Object& event) {
   client.objects.drop(event);
 }
 
-void Connection::on_memory_released(Id memory, std::function<void()> function) {
+void Connection::on_memory_released(Id memory, Id context, std::function<void()> function) {
   {
     const base::MutexLock lock(events_mutex_);
     if (alive()) {
-      memory_callbacks_.emplace(memory, std::move(function));
+      end_callbacks_.insert({memory, {context, std::move(function)}});
+      return;
+    }
+  }
+  function();
+}
+
+// What the driver calls while it executes a release arrives before the answer to the query behind it.
+void Connection::on_program_released(Id program, Id context, std::function<void()> function) {
+  on_memory_released(program, context, std::move(function));
+  auto fence = std::make_unique<PendingRequest>();
+  fence->owned_by_connection = true;
+  fence->on_complete = [this, program](PendingRequest&) { handle_end(program); };
+  const cl_int error = call_async({}, *fence, [&](auto& b) {
+    return wire::CreateQuery(b, wire::InfoSubject::context, context, 0, CL_CONTEXT_NUM_DEVICES);
+  });
+  if (error == CL_SUCCESS) {
+    static_cast<void>(fence.release());  // owned by the connection from here on
+    flush();
+  } else {
+    handle_end(program);
+  }
+}
+
+void Connection::on_context_released(Id context, std::function<void()> function) {
+  {
+    const base::MutexLock lock(events_mutex_);
+    if (alive() && awaits_ends_of(context)) {
+      context_callbacks_.emplace(context, std::move(function));
       return;
     }
   }

@@ -48,11 +48,31 @@ struct Trace {
   }
 };
 
+// A context ends after all that is in it, whatever comes first.
+TEST(Connection, ContextEndsAfterItsMemory) {
+  ScriptedServer server;
+  constexpr Id kContext = 7;
+  constexpr Id kOther = 8;
+  std::vector<Id> ended;
+  std::atomic<bool> over{false};
+  for (const Id memory : {Id{1}, Id{2}})
+    server.client().on_memory_released(memory, kContext, [&, memory] { ended.push_back(memory); });
+  server.client().on_context_released(kOther, [&] { ended.push_back(kOther); });
+  server.client().on_context_released(kContext, [&] {
+    ended.push_back(kContext);
+    over = true;
+  });
+  EXPECT_TRUE(server.say_gone(2));
+  EXPECT_TRUE(server.say_gone(1));
+  server.client().wait([&] { return over.load(); });
+  EXPECT_EQ(ended, (std::vector<Id>{kOther, 2, 1, kContext}));
+}
+
 // One thread reads. What another one waits for comes after that has looked for it, and before it sleeps.
 TEST(Connection, DataArrivingBeforeTheSleepWakesTheReader) {
   ScriptedServer server;
   std::atomic<bool> has_come{false};
-  server.client().on_memory_released(1, [&] { has_come = true; });
+  server.client().on_memory_released(1, 0, [&] { has_come = true; });
   std::atomic<unsigned> looks{0};
   std::atomic<bool> over{false};
   std::thread reader([&] { server.client().wait([&] { return ++looks, over.load(); }); });
