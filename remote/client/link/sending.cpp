@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <memory>
+#include <new>
 #include <thread>
 
 #include <sys/timerfd.h>
@@ -42,29 +44,36 @@ class BoxWriter {
   bool write(const Box& box) {
     bool sent = true;
     box.for_each_run(0, [&](std::byte* place, std::size_t run) {
-      sent = run < kShortRun ? stage(place, run) : flush_staged() && put(place, run);
+      const bool is_staged = run < kShortRun && run < box.bytes() && has_staging();
+      sent = is_staged ? stage(place, run) : flush_staged() && put(place, run);
       return sent;
     });
     return sent && flush_staged();
   }
 
  private:
+  // Not on the stack, which may be the program's smallest. Without memory nothing is staged.
+  bool has_staging() {
+    if (staging_ == nullptr) staging_.reset(new (std::nothrow) std::byte[kStaging]);
+    return staging_ != nullptr;
+  }
   bool stage(const std::byte* place, std::size_t run) {
-    if (staged_ + run > staging_.size() && !flush_staged()) return false;
-    std::copy_n(place, run, staging_.data() + staged_);
+    if (staged_ + run > kStaging && !flush_staged()) return false;
+    std::copy_n(place, run, staging_.get() + staged_);
     staged_ += run;
     return true;
   }
   bool flush_staged() {
     const std::size_t staged = staged_;
     staged_ = 0;
-    return staged == 0 || put(staging_.data(), staged);
+    return staged == 0 || put(staging_.get(), staged);
   }
 
   bool put(std::byte* place, std::size_t size) { return send_(std::span(place, size)); }
 
   const Send send_;
-  std::array<std::byte, std::size_t{16} * 1024> staging_{};
+  static constexpr std::size_t kStaging = std::size_t{16} * 1024;
+  std::unique_ptr<std::byte[]> staging_;
   std::size_t staged_ = 0;
 };
 
