@@ -20,6 +20,7 @@ extern "C" {
 #include <slurm/spank.h>
 }
 
+#include "base/display_text.h"
 #include "base/number.h"
 #include "slurm/command.h"
 #include "slurm/job_folder.h"
@@ -37,7 +38,7 @@ Wishes& wishes() {
 }
 
 // To the user, where there is one, and to the log of Slurm's daemon.
-void say(const std::string& line) { slurm_error("cleave: %s", line.c_str()); }
+void say(const std::string& line) { slurm_error("cleave: %s", base::displayable(line).c_str()); }
 
 template <typename Hook>
 int guarded(const Hook& hook) noexcept {

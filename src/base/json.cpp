@@ -1,29 +1,27 @@
 #include "base/json.h"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdio>
+
+#include "base/display_text.h"
 
 namespace cleave::base {
 namespace {
 
-bool continues(std::string_view text, std::size_t at) {
-  return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0U) == 0x80U;
+void append_escaped(std::string& result, std::uint32_t unit) {
+  std::array<char, 16> escape{};
+  std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(unit));
+  result.append(escape.data());
 }
 
-// The length in bytes of the UTF-8 character at the start of `text`; 0 if it is invalid. (Overlong encodings,
-// surrogates and characters beyond U+10FFFF are recognized by their first two bytes.)
-std::size_t character(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  if (first < 0x80U) return 1;
-  const std::size_t length = first >= 0xf0U ? 4 : (first >= 0xe0U ? 3 : 2);
-  if (first < 0xc2U || first > 0xf4U) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if (!continues(text, i)) return 0;
-  }
-  const auto second = static_cast<unsigned char>(text[1]);
-  const bool good = (first != 0xe0U || second >= 0xa0U) && (first != 0xedU || second < 0xa0U) &&
-                    (first != 0xf0U || second >= 0x90U) && (first != 0xf4U || second < 0x90U);
-  return good ? length : 0;
+// As one or two units of UTF-16.
+void append_escaped(std::string& result, std::string_view character) {
+  const std::uint32_t code = code_point(character);
+  if (code < 0x10000U) return append_escaped(result, code);
+  append_escaped(result, 0xd800U + ((code - 0x10000U) >> 10U));
+  append_escaped(result, 0xdc00U + ((code - 0x10000U) & 0x3ffU));
 }
 
 }  // namespace
@@ -31,22 +29,37 @@ std::size_t character(std::string_view text) {
 std::string quoted(std::string_view text) {
   std::string result = "\"";
   while (!text.empty()) {
-    const std::size_t length = character(text);
+    const std::size_t length = utf8_length(text);
     const char c = text[0];
     if (length == 0) {
       result.append("\\ufffd");
     } else if (c == '"' || c == '\\') {
       result.append({'\\', c});
-    } else if (length == 1 && static_cast<unsigned char>(c) < 0x20U) {
-      std::array<char, 8> escape{};
-      std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(c));
-      result.append(escape.data());
+    } else if (!is_displayable(text.substr(0, length))) {
+      append_escaped(result, text.substr(0, length));
     } else {
       result.append(text.substr(0, length));
     }
     text.remove_prefix(length == 0 ? 1 : length);
   }
   return result.append("\"");
+}
+
+std::string escaped(std::string_view json) {
+  std::string result;
+  while (!json.empty()) {
+    const std::size_t length = utf8_length(json);
+    const std::string_view character = json.substr(0, std::max<std::size_t>(length, 1));
+    if (length == 0) {
+      result.append("\\ufffd");
+    } else if (is_displayable(character) || static_cast<unsigned char>(character[0]) < 0x20U) {
+      result.append(character);
+    } else {
+      append_escaped(result, character);
+    }
+    json.remove_prefix(character.size());
+  }
+  return result;
 }
 
 JsonObject& JsonObject::add_json(std::string_view key, std::string_view json) {

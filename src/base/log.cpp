@@ -4,6 +4,7 @@
 #include <string>
 #include <unistd.h>
 
+#include "base/display_text.h"
 #include "base/file_descriptor.h"
 #include "base/ignore_sigpipe.h"
 
@@ -20,7 +21,7 @@ void write_stderr(std::string_view text) noexcept {
 
 void log_line(std::string_view line) noexcept {
   try {
-    write_stderr(std::string("cleave: ").append(line).append("\n"));
+    write_stderr(std::string("cleave: ").append(displayable(line)).append("\n"));
   } catch (...) {
     write_stderr("cleave: out of memory while reporting a problem\n");
   }

@@ -13,6 +13,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/display_text.h"
 #include "cli/bench/bench.h"
 #include "cli/doctor/doctor.h"
 #include "cli/icd/cdi.h"
@@ -426,7 +427,7 @@ int main(int count, char** arguments) {
   try {
     return cleave::cli::run_command_line({arguments + (count > 0 ? 1 : 0), arguments + count});
   } catch (const std::exception& failure) {
-    std::fprintf(stderr, "cleave: %s\n", failure.what());
+    std::fprintf(stderr, "cleave: %s\n", cleave::base::displayable(failure.what()).c_str());
   } catch (...) {
     std::fputs("cleave: unknown error\n", stderr);
   }

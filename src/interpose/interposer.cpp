@@ -11,6 +11,7 @@
 
 #include <sys/stat.h>
 
+#include "base/display_text.h"
 #include "base/file_descriptor.h"
 #include "base/ignore_sigpipe.h"
 #include "base/log.h"
@@ -177,7 +178,8 @@ void Interposer::write_summary(bool without_launches, bool may_open) noexcept tr
   context.explanations = explanations(kernels);
   write_statistics(kernels, context, may_open);
   const bool is_said = kernels.empty() && settings().stats == "stderr";
-  if (settings().explain && !is_said) base::write_stderr(observe::as_text(kernels, context.explanations));
+  if (settings().explain && !is_said)
+    base::write_stderr(base::displayable_lines(observe::as_text(kernels, context.explanations)));
 } catch (...) {
   base::log_line("out of memory while writing the summary");
 }
@@ -186,7 +188,8 @@ void Interposer::write_statistics(const std::vector<observe::Counters::Named>& k
                                   const observe::SummaryContext& summary_context, bool may_open) const {
   const std::string& stats = settings().stats;
   if (stats.empty()) return;
-  if (stats == "stderr") return base::write_stderr(observe::as_text(kernels, summary_context));
+  if (stats == "stderr")
+    return base::write_stderr(base::displayable_lines(observe::as_text(kernels, summary_context)));
   if (!may_open) {
     return base::log_line("CLEAVE_STATS=\"" + stats +
                           "\": not written, since the program has put itself under a filter of system calls: "

@@ -13,6 +13,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
+#include "base/display_text.h"
 #include "base/file_descriptor.h"
 #include "base/hash.h"
 #include "base/own_descriptors.h"
@@ -35,10 +36,7 @@ struct FileHead {
 };
 
 std::string printable_text(std::span<const char> bytes) {
-  std::string text(bytes.begin(), std::find(bytes.begin(), bytes.end(), '\0'));
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c > '~'; }, '?');
-  return text;
+  return base::displayable_ascii({bytes.begin(), std::find(bytes.begin(), bytes.end(), '\0')});
 }
 
 constexpr std::size_t offset_of_entry(unsigned slot) { return sizeof(FileHead) + slot * sizeof(LedgerEntry); }

@@ -243,7 +243,9 @@ void Merger::add_device_rows() {
 
 bool Merger::write_lines(std::ofstream& stream) {
   const char* before = "[\n";
-  const auto put = [&](const std::string& text) { stream << std::exchange(before, ",\n") << text; };
+  const auto put = [&](const std::string& text) {
+    stream << std::exchange(before, ",\n") << base::escaped(text);
+  };
   for (const std::string& each : head_) put(each);
   std::vector<std::ifstream> sources;
   for (const TraceIndex& file : files_) sources.emplace_back(file.path, std::ios::binary);

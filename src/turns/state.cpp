@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/display_text.h"
 #include "base/hash.h"
 
 namespace cleave::turns {
@@ -51,10 +52,7 @@ void sanitize(TenantTotals& totals) {
 }
 
 std::string printable(std::span<const char> text) {
-  std::string name(text.begin(), std::find(text.begin(), text.end(), '\0'));
-  std::replace_if(
-      name.begin(), name.end(), [](unsigned char c) { return c < ' ' || c > '~'; }, '?');
-  return name;
+  return base::displayable_ascii({text.begin(), std::find(text.begin(), text.end(), '\0')});
 }
 
 }  // namespace

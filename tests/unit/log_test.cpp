@@ -35,6 +35,17 @@ TEST(Log, WritesEachLineInOneCall) {
   close(ends[1]);
 }
 
+TEST(Log, HoldsNothingThatATerminalActsOn) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  EXPECT_EQ(in_child(ends[1], [] { log_line("a\x1b[31m\n\u009b2J \u202e \xff é"); }), 0);
+  char text[64] = {};
+  EXPECT_GT(read(ends[0], text, sizeof text - 1), 0);
+  EXPECT_STREQ(text, "cleave: a?[31m??2J ? ? é\n");
+  close(ends[0]);
+  close(ends[1]);
+}
+
 TEST(Log, ClosedPipeDoesNotKillTheProcess) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);

@@ -50,7 +50,7 @@ class TraceFile : public testing::Test {
 
 TEST(Json, EscapesAnyString) {
   EXPECT_EQ(base::quoted("mm"), R"("mm")");
-  EXPECT_EQ(base::quoted("a\"b\\c\n\x7f"), "\"a\\\"b\\\\c\\u000a\x7f\"");
+  EXPECT_EQ(base::quoted("a\"b\\c\n\x7f"), "\"a\\\"b\\\\c\\u000a\\u007f\"");
   EXPECT_EQ(base::quoted("Xe\xe2\x84\xa2 \xf0\x9f\x99\x82"), "\"Xe\xe2\x84\xa2 \xf0\x9f\x99\x82\"");
   // Latin-1, a character that is cut off, one too long, a surrogate, one beyond the last.
   EXPECT_EQ(base::quoted("\xae"), R"("\ufffd")");

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
+#include "base/display_text.h"
 #include "base/opencl.h"
 #include "remote/protocol/messages.h"
 
@@ -29,13 +31,10 @@ struct WireRegion {
   wire::Size3 extent;
 };
 
-// A server's text for a line of our own: without control characters, and not too long.
-inline std::string printable(std::string text) {
+// A server's text for a line of our own: what of it may be displayed, and not too long.
+inline std::string printable(std::string_view text) {
   constexpr std::size_t kMaxLength = 200;
-  if (text.size() > kMaxLength) text.resize(kMaxLength);
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
-  return text;
+  return base::displayable(text.substr(0, kMaxLength));
 }
 
 }  // namespace cleave::remote::client

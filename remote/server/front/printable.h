@@ -1,21 +1,17 @@
 // Names that clients give, as they may go into logs.
 //
-// Thread-safe: a pure function.
+// Thread-safe: a pure function. Nothing in it grows: a character of several bytes becomes one.
 #pragma once
 
-#include <algorithm>
 #include <string>
+#include <string_view>
 
+#include "base/display_text.h"
 #include "remote/protocol/limits.h"
 
 namespace cleave::remote::server {
 
-// Without control characters, and not too long.
-inline std::string printable(std::string text) {
-  text.resize(std::min(text.size(), kMaxName));
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
-  std::replace_if(text.begin(), text.end(), is_control, '?');
-  return text;
-}
+// What of it may be displayed, and not too long.
+inline std::string printable(std::string_view text) { return base::displayable(text.substr(0, kMaxName)); }
 
 }  // namespace cleave::remote::server

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <iomanip>
 
+#include "base/display_text.h"
+
 namespace cleave::cli {
 
 void Report::section(const std::string& title) {
   if (started_) out_ << '\n';
   started_ = true;
-  out_ << title << '\n';
+  out_ << base::displayable(title) << '\n';
 }
 
 void Report::ok(const std::string& text) { line("ok", text, ""); }
@@ -23,8 +25,8 @@ void Report::problem(const std::string& text, const std::string& remedy) {
 void Report::line(const char* mark, const std::string& text, const std::string& remedy) {
   constexpr int mark_width = 9;
   const std::string indent(mark_width, ' ');
-  out_ << "  " << std::left << std::setw(mark_width) << mark << text << '\n';
-  if (!remedy.empty()) out_ << "  " << indent << "-> " << remedy << '\n';
+  out_ << "  " << std::left << std::setw(mark_width) << mark << base::displayable_lines(text) << '\n';
+  if (!remedy.empty()) out_ << "  " << indent << "-> " << base::displayable_lines(remedy) << '\n';
   // The next line may take a while, for example if a driver hangs.
   out_.flush();
 }
@@ -40,7 +42,7 @@ void Report::table(const std::vector<std::vector<std::string>>& rows) {
     for (std::size_t i = 0; i < row.size(); ++i)
       text += "  " + row[i] + std::string(widths[i] - row[i].size(), ' ');
     text.erase(text.find_last_not_of(' ') + 1);
-    out_ << text << '\n';
+    out_ << base::displayable(text) << '\n';
   }
 }
 

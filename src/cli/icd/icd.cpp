@@ -8,6 +8,7 @@
 
 #include <sys/file.h>
 
+#include "base/display_text.h"
 #include "base/file_descriptor.h"
 #include "cli/icd/folders.h"
 #include "cli/icd/plan.h"
@@ -143,7 +144,8 @@ int uninstall(const IcdRequest& request, const IcdPaths& places) {
 
 void show_drivers(const char* title, const fs::path& folder, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    std::cout << title << (folder / name).string() << ": " << library_named_in(folder / name) << '\n';
+    std::cout << title << (folder / name).string() << ": "
+              << base::displayable(library_named_in(folder / name)) << '\n';
   }
 }
 
@@ -171,7 +173,8 @@ bool conclude(const IcdSurvey& found, const fs::path& root) {
 int status(const IcdRequest& request, const IcdPaths& places) {
   const IcdSurvey found = survey(places);
   if (found.registered) {
-    std::cout << "registered  " << places.registration().string() << ": " << *found.registered << '\n';
+    std::cout << "registered  " << places.registration().string() << ": "
+              << base::displayable(*found.registered) << '\n';
   }
   show_drivers("wrapped     ", places.wrapped, found.kept);
   show_drivers("beside it   ", places.vendors, found.drivers);

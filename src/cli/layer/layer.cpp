@@ -7,6 +7,7 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "base/display_text.h"
 #include "cli/icd/folders.h"
 #include "cli/icd/steps.h"
 #include "cli/probe/child_process.h"
@@ -155,7 +156,7 @@ int status(const LayerRequest& request) {
     std::cout << "Not registered in " << file.string() << ".\n";
     return 1;
   }
-  std::cout << "Registered in " << file.string() << ": " << text;
+  std::cout << "Registered in " << file.string() << ": " << base::displayable_lines(text);
   if (!request.user && request.root == "/" && request.layers == LayerRequest{}.layers && !loader_reads_it()) {
     std::cout << "The system's loader does not load it: ocl-icd does since 2.3.2, the Khronos loader since "
                  "2022.09.23, "
@@ -178,7 +179,7 @@ int layer(const LayerRequest& request) try {
   }
   return status(request);
 } catch (const IcdError& refusal) {
-  std::cerr << "cleave: " << refusal.what() << '\n';
+  std::cerr << "cleave: " << base::displayable(refusal.what()) << '\n';
   return 1;
 }
 

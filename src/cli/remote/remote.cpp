@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/display_text.h"
 #include "base/format.h"
 #include "base/search_list.h"
 #include "cli/probe/child_process.h"
@@ -23,12 +24,13 @@ std::string gibibytes(const std::string& bytes) {
 bool print_server(const std::string& address) {
   const ServerStatus server = query_server(address, kTimeout);
   if (!server.problem.empty()) {
-    std::printf("%s cannot be used: %s\n", address.c_str(), server.problem.c_str());
+    std::printf("%s cannot be used: %s\n", address.c_str(), base::displayable(server.problem).c_str());
     return false;
   }
-  std::printf("%s: %s\n", address.c_str(), server.response.c_str());
+  std::printf("%s: %s\n", address.c_str(), base::displayable(server.response).c_str());
   for (const Record& device : server.devices) {
-    std::printf("  %s: %s, %s compute units, %s\n", device[1].c_str(), device[2].c_str(), device[3].c_str(),
+    std::printf("  %s: %s, %s compute units, %s\n", base::displayable(device[1]).c_str(),
+                base::displayable(device[2]).c_str(), base::displayable(device[3]).c_str(),
                 gibibytes(device[4]).c_str());
   }
   return true;

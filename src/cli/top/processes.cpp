@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/display_text.h"
 #include "limits/memory_ledger.h"
 #include "neighbours/registry_folder.h"
 #include "turns/shared_file.h"
@@ -10,19 +11,12 @@
 namespace cleave::cli {
 namespace {
 
-std::string printable(const char* text) {
-  std::string result(text);
-  std::replace_if(
-      result.begin(), result.end(), [](unsigned char c) { return c < ' ' || c > '~'; }, '?');
-  return result;
-}
-
 RunningProcess process_of(const neighbours::LiveEntry& live) {
   const cleave_registry_entry& entry = live.entry;
   RunningProcess process;
   process.file = live.file;
   process.pid = entry.pid;
-  process.program = printable(entry.program);
+  process.program = base::displayable_ascii(entry.program);
   process.vms = entry.vms;
   for (const std::uint64_t device : entry.devices) {
     if (device == 0) continue;

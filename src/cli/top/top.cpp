@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "base/display_text.h"
 #include "cli/top/live/live.h"
 #include "cli/top/metrics.h"
 #include "cli/top/neighbour_probe.h"
@@ -29,7 +30,8 @@ void print(const TopRequest& request, const Snapshot& look, const Snapshot* befo
   if (request.json) {
     std::fputs(as_json(look, before).c_str(), stdout);
   } else {
-    for (const std::string& line : as_lines(look, before, 0)) std::printf("%s\n", line.c_str());
+    for (const std::string& line : as_lines(look, before, 0))
+      std::printf("%s\n", base::displayable(line).c_str());
   }
   std::fflush(stdout);
 }

@@ -69,6 +69,13 @@ TEST(Connection, ContextEndsAfterItsMemory) {
 }
 
 // One thread reads. What another one waits for comes after that has looked for it, and before it sleeps.
+// What a server says goes to the program's terminal.
+TEST(ServerTexts, HoldNothingThatATerminalActsOn) {
+  EXPECT_EQ(printable("\x1b]0;own\x07red\n\u009b2J\u2067\xff"), "?]0;own?red??2J??");
+  EXPECT_EQ(printable("日本語"), "日本語");
+  EXPECT_LE(printable(std::string(10'000, 'x')).size(), 200U);
+}
+
 TEST(Connection, DataArrivingBeforeTheSleepWakesTheReader) {
   ScriptedServer server;
   std::atomic<bool> has_come{false};

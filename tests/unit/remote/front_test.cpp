@@ -12,6 +12,7 @@
 
 #include "daemon/peer_key.h"
 #include "remote/server/front/arrivals.h"
+#include "remote/server/front/printable.h"
 #include "remote/server/front/refusal_log.h"
 #include "remote/server/front/relay.h"
 #include "remote/server/supervisor/front_counters.h"
@@ -129,6 +130,14 @@ TEST(PeerKey, OfAUnixSocketIsTheUser) {
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
   EXPECT_EQ(daemon::peer_key(ends[0]), "user " + std::to_string(::getuid()));
   for (const int end : ends) ::close(end);
+}
+
+// What a client says of itself comes from outside, and goes into logs, metrics and other clients' reports.
+TEST(ClientNames, HoldNothingThatATerminalActsOn) {
+  EXPECT_EQ(printable("a\x1b[31m\"\nb\u009b2Jc\u202e\xff"), "a?[31m\"?b?2Jc??");
+  EXPECT_EQ(printable("Grüße"), "Grüße");
+  EXPECT_LE(printable(std::string(10 * kMaxName, 'x')).size(), kMaxName);
+  EXPECT_LE(printable(std::string(kMaxName - 1, 'x') + "é").size(), kMaxName) << "cut within a character";
 }
 
 TEST(PeerKey, OfTcpIsTheAddress) {
