@@ -40,6 +40,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
   const auto device = session.objects.handle<cl_device_id>(message.device());
   if (device == nullptr) return session.reply(command, message.first(), CL_INVALID_DEVICE);
   if (is_empty(message.properties())) return session.reply(command, message.first(), CL_INVALID_VALUE);
+  if (session.is_full()) return session.reply(command, message.first(), CL_OUT_OF_HOST_MEMORY);
   const auto properties = zero_terminated<cl_device_partition_property>(message.properties());
   cl_uint count = 0;
   cl_int error = session.cl.clCreateSubDevices(device, properties.data(), 0, nullptr, &count);
@@ -62,7 +63,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
 }
 
 void handle(SessionContext& session, const wire::Command& command, const wire::CreateContext& message) {
-  if (!session.check_new_id(message.id())) return;
+  if (!session.may_create(command, message.id())) return;
   const auto devices = session.devices_of(message.devices());
   if (!devices) return session.reply(command, message.id(), CL_INVALID_DEVICE);
   if (devices->empty()) return session.reply(command, message.id(), CL_INVALID_VALUE);
@@ -91,7 +92,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
 }
 
 void handle(SessionContext& session, const wire::Command& command, const wire::CreateQueue& message) {
-  if (!session.check_new_id(message.id())) return;
+  if (!session.may_create(command, message.id())) return;
   const auto context = session.objects.handle<cl_context>(message.context());
   const auto device = session.objects.handle<cl_device_id>(message.device());
   if (context == nullptr) return session.reply(command, message.id(), CL_INVALID_CONTEXT);
@@ -142,7 +143,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::S
 }
 
 void handle(SessionContext& session, const wire::Command& command, const wire::CreateSampler& message) {
-  if (!session.check_new_id(message.id())) return;
+  if (!session.may_create(command, message.id())) return;
   const auto context = session.objects.handle<cl_context>(message.context());
   if (context == nullptr) return session.reply(command, message.id(), CL_INVALID_CONTEXT);
   cl_int error = CL_SUCCESS;
@@ -164,7 +165,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
 }
 
 void handle(SessionContext& session, const wire::Command& command, const wire::CreateUserEvent& message) {
-  if (!session.check_new_id(message.id())) return;
+  if (!session.may_create(command, message.id())) return;
   const auto context = session.objects.handle<cl_context>(message.context());
   if (context == nullptr) return session.reply(command, message.id(), CL_INVALID_CONTEXT);
   cl_int error = CL_SUCCESS;

@@ -69,7 +69,7 @@ bool hold_kernel(SessionContext& session, KernelState& state, std::size_t name) 
 }
 
 // The driver keeps an argument's value; small ones are part of what a kernel is.
-constexpr std::size_t kSmallValue = 256;
+constexpr std::size_t kSmallValue = 64;
 constexpr cl_uint kExecInfo = CL_UINT_MAX;  // what clSetKernelExecInfo sets, beside the arguments
 
 // Calls `set` with a value of that size for the argument.
@@ -125,7 +125,7 @@ void describe_kernel(SessionContext& session, flatbuffers::FlatBufferBuilder& bu
 }  // namespace
 
 void handle(SessionContext& session, const wire::Command& command, const wire::CreateKernel& message) {
-  if (!session.check_new_id(message.id())) return;
+  if (!session.may_create(command, message.id())) return;
   const auto of = session.objects.find(message.program());
   auto* const program = session.objects.handle<cl_program>(message.program());
   if (program == nullptr) return session.reply(command, message.id(), CL_INVALID_PROGRAM);
@@ -143,6 +143,9 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
     session.cl.clReleaseKernel(kernel);
     return session.reply(command, message.id(), CL_OUT_OF_HOST_MEMORY);
   }
+  cl_uint count = 0;
+  session.cl.clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr);
+  object.record += count * kRecordOfArgument;
   if (!session.register_object(message.id(), std::move(object))) return;
   if (command.request() == 0) return;
   auto& builder = session.answers.builder();
@@ -153,7 +156,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
 }
 
 void handle(SessionContext& session, const wire::Command& command, const wire::CloneKernel& message) {
-  if (!session.check_new_id(message.id())) return;
+  if (!session.may_create(command, message.id())) return;
   const auto object = session.objects.find(message.kernel());
   if (!object || object->kind != Kind::kernel) return session.reply(command, message.id(), CL_INVALID_KERNEL);
   cl_int error = CL_SUCCESS;
@@ -167,6 +170,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
   const cl_kernel kernel = session.cl.clCloneKernel(static_cast<cl_kernel>(object->handle), &error);
   Object clone{Kind::kernel, kernel};
   clone.kernel = std::move(state);
+  clone.record = object->record;
   session.register_created(command, message.id(), std::move(clone), error);
 }
 

@@ -126,7 +126,7 @@ std::optional<std::uint64_t> probe_element_size(SessionContext& session, cl_cont
 }  // namespace
 
 void handle(SessionContext& session, const wire::Command& command, const wire::CreateBuffer& message) {
-  if (!session.check_new_id(message.id())) return;
+  if (!session.may_create(command, message.id())) return;
   const auto context = session.objects.handle<cl_context>(message.context());
   if (context == nullptr) return session.reply(command, message.id(), CL_INVALID_CONTEXT);
   if (!is_empty(message.properties())) return session.reply(command, message.id(), CL_INVALID_PROPERTY);
@@ -151,7 +151,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
 }
 
 void handle(SessionContext& session, const wire::Command& command, const wire::CreateSubBuffer& message) {
-  if (!session.check_new_id(message.id())) return;
+  if (!session.may_create(command, message.id())) return;
   const auto buffer = session.objects.handle<cl_mem>(message.buffer());
   if (buffer == nullptr) return session.reply(command, message.id(), CL_INVALID_MEM_OBJECT);
   const cl_buffer_region region{message.origin(), message.size()};
@@ -169,7 +169,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
 }
 
 void handle(SessionContext& session, const wire::Command& command, const wire::CreateImage& message) {
-  if (!session.check_new_id(message.id())) return;
+  if (!session.may_create(command, message.id())) return;
   const auto context = session.objects.handle<cl_context>(message.context());
   if (context == nullptr) return session.reply(command, message.id(), CL_INVALID_CONTEXT);
   if (!is_empty(message.properties())) return session.reply(command, message.id(), CL_INVALID_PROPERTY);
@@ -209,7 +209,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
 }
 
 void handle(SessionContext& session, const wire::Command& command, const wire::CreatePipe& message) {
-  if (!session.check_new_id(message.id())) return;
+  if (!session.may_create(command, message.id())) return;
   const auto context = session.objects.handle<cl_context>(message.context());
   if (context == nullptr) return session.reply(command, message.id(), CL_INVALID_CONTEXT);
   const std::uint64_t size = std::uint64_t{message.packet_size()} * message.max_packets();

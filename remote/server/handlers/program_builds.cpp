@@ -278,7 +278,7 @@ cl_int run_link(SessionContext& session, const Link& link) {
 
 // What is linked counts as much as what it is made of.
 void handle(SessionContext& session, const wire::Command& command, const wire::LinkProgram& message) {
-  if (!session.check_new_id(message.id())) return;
+  if (!session.may_create(command, message.id())) return;
   const auto context = session.objects.handle<cl_context>(message.context());
   if (context == nullptr) return session.reply(command, message.id(), CL_INVALID_CONTEXT);
   const auto devices = session.devices_of(message.devices());

@@ -25,10 +25,11 @@ std::optional<ProgramText> text_payload(SessionContext& session, const wire::Com
     session.report_violation("program too large");
     return std::nullopt;
   }
-  auto memory = session.memory.hold(copies * command.payload());
+  auto memory = session.is_full() ? nullptr : session.memory.hold(copies * command.payload());
   if (memory == nullptr) {
     // A client that does not ask for an answer learns it from the first build.
     Object nothing{Kind::program, nullptr};
+    nothing.record = kRecordOfFailed;
     nothing.program = std::make_shared<ProgramState>(ProgramState::Origin::unaffordable);
     if (command.request() == 0 && !session.register_object(id, std::move(nothing))) return std::nullopt;
     session.reply(command, id, CL_OUT_OF_HOST_MEMORY);
@@ -120,7 +121,7 @@ void handle(SessionContext& session, const wire::Command& command,
 
 void handle(SessionContext& session, const wire::Command& command,
             const wire::CreateProgramWithBuiltInKernels& message) {
-  if (!session.check_new_id(message.id())) return;
+  if (!session.may_create(command, message.id())) return;
   const auto context = session.objects.handle<cl_context>(message.context());
   if (context == nullptr) return session.reply(command, message.id(), CL_INVALID_CONTEXT);
   const auto devices = session.devices_of(message.devices());

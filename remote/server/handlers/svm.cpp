@@ -15,7 +15,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::S
   if (context == nullptr) return session.reply(command, 0, CL_INVALID_CONTEXT);
   constexpr cl_svm_mem_flags kFineGrain = CL_MEM_SVM_FINE_GRAIN_BUFFER | CL_MEM_SVM_ATOMICS;
   if ((message.flags() & kFineGrain) != 0) return session.reply(command, 0, CL_INVALID_VALUE);
-  if (session.reserve_memory(message.size()) != CL_SUCCESS)
+  if (session.is_full() || session.reserve_memory(message.size()) != CL_SUCCESS)
     return session.reply(command, 0, CL_MEM_OBJECT_ALLOCATION_FAILURE);
   void* const memory = session.cl.clSVMAlloc(context, message.flags(), message.size(), message.alignment());
   if (memory == nullptr) {

@@ -63,6 +63,10 @@ std::optional<Enqueue> begin_enqueue(SessionContext& session, const wire::Comman
     return std::nullopt;
   }
   if (command.event() != 0 && !session.check_new_id(command.event())) return std::nullopt;
+  if (command.event() != 0 && session.is_full()) {
+    fail_command(session, command, CL_OUT_OF_HOST_MEMORY);
+    return std::nullopt;
+  }
   Enqueue enqueue{object->queue, {}, command.empty_list()};
   if (command.waits() == nullptr) return enqueue;
   bool failed = false;

@@ -16,6 +16,7 @@ struct ClientLimits {
   std::uint64_t window_commands = 8192;             // flow control: commands in flight
   std::uint64_t window_bytes = std::uint64_t{128} << 20U;
   std::size_t objects = std::size_t{4} << 20U;
+  std::uint64_t growth = UINT64_MAX;  // bytes by which the process may grow (records_for(), growth_for())
   std::size_t queues = 512;
   std::uint64_t program = std::uint64_t{256} << 20U;  // bytes of one program's text, IL or binaries
   BuildLimits build;
@@ -23,6 +24,18 @@ struct ClientLimits {
   std::chrono::milliseconds peer_silence{10'000};  // after which another server that sends contents does
   std::chrono::seconds idle{0};                    // without a command or a build; 0: no limit
 };
+
+// The host memory that all objects of a client may take (record_of()), where its memory is limited to that.
+[[nodiscard]] constexpr std::uint64_t records_for(std::uint64_t memory) {
+  return std::clamp(memory, std::uint64_t{16} << 20U, std::uint64_t{1} << 30U);
+}
+
+// The private memory that the process of a client may have beyond what it had before: its memory, which is the host's where the
+// device is, data in transfer, its objects, and what drivers and compilers need.
+[[nodiscard]] constexpr std::uint64_t growth_for(std::uint64_t memory) {
+  constexpr std::uint64_t kOthers = std::uint64_t{4} << 30U;
+  return memory < UINT64_MAX - kOthers ? memory + kOthers : UINT64_MAX;
+}
 
 // The memory of one client where the operator names none: all that the server's devices have together but the part of one of its
 // clients, and no less than others need to begin, so that nobody can take all.

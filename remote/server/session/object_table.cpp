@@ -28,7 +28,10 @@ std::optional<DevicePlace> ObjectTable::place_of(cl_device_id device) const {
 bool ObjectTable::insert(std::uint64_t id, Object object) {
   const base::MutexLock lock(mutex_);
   if (object.kind == Kind::device) devices_[object.handle] = id;
-  return map_.emplace(id, std::move(object)).second;
+  const std::uint64_t record = object.record;
+  if (!map_.emplace(id, std::move(object)).second) return false;
+  records_ += record;
+  return true;
 }
 
 std::uint64_t ObjectTable::id_of(cl_device_id device) const {
@@ -66,6 +69,7 @@ std::optional<Object> ObjectTable::remove(std::uint64_t id) {
   if (found == map_.end() || id >= kFirstServerId) return std::nullopt;
   Object object = std::move(found->second);
   map_.erase(found);
+  records_ -= object.record;
   if (object.kind == Kind::device) devices_.erase(object.handle);
   return object;
 }

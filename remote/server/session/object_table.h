@@ -61,13 +61,40 @@ struct KernelState {
       arguments_memory;  // for large values; for the reading thread
 };
 
+// Bytes of host memory that an object of this kind takes, with all records about it, the driver's (PoCL's, where the most was
+// measured) and the server's: rounded up. Kernels: and kRecordOfArgument for each argument.
+[[nodiscard]] constexpr std::uint64_t record_of(Kind kind) {
+  constexpr std::uint64_t kSmall = 1U << 10U;
+  switch (kind) {
+    case Kind::context:
+    case Kind::queue:
+      return 4 * kSmall;
+    case Kind::program:
+      return 16 * kSmall;
+    case Kind::kernel:
+    case Kind::platform:
+    case Kind::device:
+    case Kind::memory:
+    case Kind::sampler:
+    case Kind::event:
+      return kSmall;
+  }
+  return kSmall;
+}
+inline constexpr std::uint64_t kRecordOfArgument = 128;  // with a small value
+inline constexpr std::uint64_t kRecordOfFailed = 256;    // an event or program that the driver does not have
+
 struct Object {
   Object(Kind its_kind, void* its_handle, std::uint64_t its_size = 0)
-      : kind(its_kind), handle(its_handle), size(its_size) {}
+      : kind(its_kind),
+        handle(its_handle),
+        size(its_size),
+        record(its_kind == Kind::event && its_handle == nullptr ? kRecordOfFailed : record_of(its_kind)) {}
 
   Kind kind;
-  void* handle;        // null: the event of a command that failed, or a program that is being linked
-  std::uint64_t size;  // of a buffer, in bytes
+  void* handle;          // null: the event of a command that failed, or a program that is being linked
+  std::uint64_t size;    // of a buffer, in bytes
+  std::uint64_t record;  // of host memory, in bytes
   std::shared_ptr<Queue> queue;           // of a queue
   std::shared_ptr<ProgramState> program;  // of a program
   std::shared_ptr<KernelState> kernel;    // of a kernel
@@ -109,12 +136,18 @@ class ObjectTable {
     const base::MutexLock lock(mutex_);
     return map_.size();
   }
+  // Bytes of host memory that all objects take.
+  [[nodiscard]] std::uint64_t records() const {
+    const base::MutexLock lock(mutex_);
+    return records_;
+  }
 
  private:
   bool insert(std::uint64_t id, Object object);
 
   mutable base::Mutex mutex_;
   std::unordered_map<std::uint64_t, Object> map_ CLEAVE_GUARDED_BY(mutex_);
+  std::uint64_t records_ CLEAVE_GUARDED_BY(mutex_) = 0;
   std::unordered_map<const void*, DevicePlace> places_ CLEAVE_GUARDED_BY(mutex_);
   std::unordered_map<const void*, std::uint64_t> devices_ CLEAVE_GUARDED_BY(mutex_);
 };

@@ -33,6 +33,18 @@ bool SessionContext::check_new_id(std::uint64_t id) {
   return violation.empty();
 }
 
+bool SessionContext::may_create(const wire::Command& command, std::uint64_t id) {
+  if (!check_new_id(id)) return false;
+  if (!is_full()) return true;
+  reply(command, id, CL_OUT_OF_HOST_MEMORY);
+  return false;
+}
+
+bool SessionContext::is_full() {
+  const std::uint64_t records = objects.records() + svm.count() * record_of(Kind::memory);
+  return records >= records_for(limits.memory) || growth.bytes() >= limits.growth;
+}
+
 bool SessionContext::read_payload(std::span<std::byte> into) {
   if (into.size() > payload_left) {
     report_violation("payload too short");

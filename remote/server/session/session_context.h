@@ -37,6 +37,7 @@
 #include "remote/server/session/memory_account.h"
 #include "remote/server/session/object_table.h"
 #include "remote/server/session/outbox.h"
+#include "remote/server/session/process_growth.h"
 #include "remote/server/session/program_state.h"
 #include "remote/server/session/svm_blocks.h"
 #include "remote/transport/brief_spin.h"
@@ -79,6 +80,10 @@ struct SessionContext {
 
   // Whether the client may create one more object, under this id. False: a violation has been reported.
   [[nodiscard]] bool check_new_id(std::uint64_t id);
+  // Likewise, and whether there is host memory for it. False: a violation has been reported, or the command has been answered.
+  [[nodiscard]] bool may_create(const wire::Command& command, std::uint64_t id);
+  // Whether the client's objects, or its process, take all the host memory that they may.
+  [[nodiscard]] bool is_full();
 
   // Ends the session after this command. The first violation is the one that is logged.
   void report_violation(const char* what) {
@@ -126,6 +131,7 @@ struct SessionContext {
   Staging staging;
   PendingReads reads{cl, outbox};
   MemoryAccount memory;
+  ProcessGrowth growth;
   SvmBlocks svm;
 
   const FrameCommands* frame = nullptr;      // the commands that are being executed

@@ -33,6 +33,7 @@ class SvmBlocks {
     return blocks_.extract(address).mapped();
   }
 
+  [[nodiscard]] std::size_t count() const { return blocks_.size(); }
   [[nodiscard]] bool starts_at(std::uint64_t address) const { return blocks_.contains(address); }
 
   // Whether `size` bytes from `address` on lie within one block. With size 0 the address may be the block's end.

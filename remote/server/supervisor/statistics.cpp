@@ -23,7 +23,10 @@ std::string ServerStatistics::as_text() const {
           "Connections closed at once because too many were in their handshake.", front.rejected);
   counter("cleave_server_fetched_from_total", "Contents that other servers have fetched from this one.",
           front.fetched_from);
-  counter("cleave_server_protocol_violations_total", "Clients that violated the protocol.", violations);
+  counter("cleave_server_protocol_violations_total",
+          "Clients that violated the protocol, as their workers say.", violations);
+  counter("cleave_server_refused_by_workers_total",
+          "Clients that were refused after that, as their workers say.", refused_by_workers);
   counter("cleave_server_crashed_total", "Workers that were ended by a signal.", crashed);
   return list.as_text();
 }

@@ -15,6 +15,7 @@
 #include "remote/server/supervisor/process_end.h"
 #include "remote/server/supervisor/spawn.h"
 #include "remote/server/supervisor/trace_folder.h"
+#include "remote/server/supervisor/worker_memory.h"
 #include "remote/server/supervisor/worker_messages.h"
 
 namespace cleave::remote::server {
@@ -35,6 +36,10 @@ constexpr std::chrono::milliseconds kExitGrace{200};
 constexpr std::chrono::seconds kClientGrace{4};
 // After that time a killed worker counts as unkillable: its driver hangs in the kernel.
 constexpr std::chrono::seconds kKillGrace{2};
+// In front of what a worker says of its client's end.
+constexpr const char* kWord = "its worker says: ";
+// How often the memory of workers is measured.
+constexpr std::chrono::seconds kMeasurePeriod{1};
 
 }  // namespace
 
@@ -127,6 +132,8 @@ void Workers::assign(Connection connection) {
     worker->peer_key = introduction.peer_key;
     worker->tenant = introduction.grant.tenant;
     worker->name = client.name;
+    worker->most_memory =
+        most_of_worker(introduction.grant.memory.value_or(options_.limits.memory), options_.limits);
     worker->connection = std::move(connection);
     return update_client_count();
   }
@@ -173,19 +180,26 @@ void Workers::read_message(Worker& worker) {
     case WorkerMessage::to_front:
       return forward(worker, text);
     case WorkerMessage::refused:
-      ++front_counters_->refused;
-      worker.end_reason = "refused: " + text;
+      count_end(worker, statistics_.refused_by_workers);
+      worker.end_reason = std::string(kWord) + "refused: " + text;
       return;
     case WorkerMessage::violation:
-      ++statistics_.violations;
-      worker.end_reason = "protocol violation: " + text;
+      count_end(worker, statistics_.violations);
+      worker.end_reason = std::string(kWord) + "protocol violation: " + text;
       return;
     case WorkerMessage::ended:
-      worker.end_reason = "disconnected: " + text;
+      worker.end_reason = std::string(kWord) + "disconnected: " + text;
       return;
   }
   worker.end_reason = "its worker has sent what is no message";
   close_control(worker);
+}
+
+// It is the worker's word, which may be anybody's code: no worker can raise the server's counters by more than one client that has
+// been admitted.
+void Workers::count_end(Worker& worker, std::atomic<std::uint64_t>& counter) {
+  if (worker.state == Worker::State::spare || std::exchange(worker.is_counted, true)) return;
+  ++counter;
 }
 
 // Nothing that a client sends is read here: the worker may be anybody's code, and what it says is the front's to judge.
@@ -257,6 +271,20 @@ void Workers::reap() {
     }
   }
   workers_.remove_if([](const Worker& worker) { return worker.has_exited; });
+  end_large();
+}
+
+// Code that runs in a worker can take memory without asking it.
+void Workers::end_large() {
+  const Time now = steady_clock::now();
+  if (now < next_measure_) return;
+  next_measure_ = now + kMeasurePeriod;
+  for (Worker& worker : workers_) {
+    if (worker.control < 0 || memory_of_tree(worker.process) <= worker.most_memory) continue;
+    worker.end_reason = "disconnected: its worker has taken more memory than it may";
+    close_control(worker);
+    worker.kill_deadline = now;
+  }
 }
 
 void Workers::log_and_forget(Worker& worker, int status) {

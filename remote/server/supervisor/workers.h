@@ -4,6 +4,7 @@
 // Not thread-safe: for the supervisor's thread.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -97,7 +98,9 @@ class Workers {
     std::string tenant;
     std::string name;
     std::string end_reason;
-    Time kill_deadline = Time::max();  // if it has not exited by then
+    std::uint64_t most_memory = UINT64_MAX;  // of all its processes
+    Time kill_deadline = Time::max();        // if it has not exited by then
+    bool is_counted = false;                 // what it has said of its client's end
     bool is_killed = false;
     bool has_exited = false;
   };
@@ -112,6 +115,8 @@ class Workers {
   void watch_clients(const std::vector<pollfd>& polled);
   void close_control(Worker& worker);
   void end_worker(Worker& worker);
+  void end_large();
+  static void count_end(Worker& worker, std::atomic<std::uint64_t>& counter);
   void log_and_forget(Worker& worker, int status);
   void update_client_count();
   [[nodiscard]] std::size_t count(Worker::State state) const;
@@ -127,6 +132,7 @@ class Workers {
   std::list<Worker> workers_;
   std::vector<std::pair<std::size_t, Worker*>> polled_;  // whose reports are where in the list
   Time next_heard_ = Time::max();  // when one that is not in the list may be heard again
+  Time next_measure_{};            // of their memory
   bool stopping_ = false;
   Time next_spawn_{};
   std::chrono::seconds spawn_retry_delay_;

@@ -123,6 +123,7 @@ bool Worker::await_connection() {
   if (limits_.memory == UINT64_MAX)
     limits_.memory = default_memory(memory_of(*cl_, platforms_), options_.max_clients);
   limits_.memory = assignment_.grant.memory.value_or(limits_.memory);
+  limits_.growth = growth_for(limits_.memory);
   // Not before: its settings are the client's. Handles stay the driver's.
   cl_ = &split_launches(*cl_, options_.opencl, assignment_.grant, trace);
   if (observe::TraceWriter* const file = interpose::trace_file();

@@ -357,6 +357,70 @@ TEST_F(HostileClient, FailedSvmFreeKeepsTheMemoryCounted) {
   EXPECT_EQ(client.received.answers[3], CL_MEM_OBJECT_ALLOCATION_FAILURE);
 }
 
+// What objects are made of costs the host's memory, however little of the device's they have.
+TEST(SmallMemory, ObjectsOfEachKindAreLimited) {
+  ServerProcess server({"--memory-per-client", "1M", "--clients-per-peer", "0"});
+  const Endpoint endpoint = server.endpoint();
+  using Add = void (*)(RawClient&, std::uint64_t);
+  const std::map<std::string, Add> kinds{
+      {"program", [](RawClient& client, std::uint64_t id) { client.create_program(id, "x"); }},
+      {"sub-buffer",
+       [](RawClient& client, std::uint64_t id) {
+         client.add({}, wire::CreateCreateSubBuffer(client.builder, id, kBuffer, CL_MEM_READ_WRITE, 0, 128));
+       }},
+      {"buffer",
+       [](RawClient& client, std::uint64_t id) {
+         client.add({}, wire::CreateCreateBuffer(client.builder, id, kContext, CL_MEM_READ_WRITE, 1));
+       }},
+      {"user event",
+       [](RawClient& client, std::uint64_t id) {
+         client.add({}, wire::CreateCreateUserEvent(client.builder, id, kContext));
+       }},
+      {"event",
+       [](RawClient& client, std::uint64_t id) {
+         client.add({.queue = kQueue, .event = id}, wire::CreateMarker(client.builder));
+       }},
+      {"context", [](RawClient& client, std::uint64_t id) {
+         client.add({}, wire::CreateCreateContext(
+                            client.builder, id, client.builder.CreateVector<std::uint64_t>({client.device})));
+       }}};
+  for (const auto& [kind, add] : kinds) {
+    RawClient client(endpoint);
+    ASSERT_TRUE(client.begin());
+    client.create_objects(kSize);
+    client.send();
+    std::uint64_t id = 100;
+    std::uint32_t request = 0;
+    const auto fails = [&client, kind = kind] {
+      const auto& events = client.received.completions;
+      return !client.received.failures.empty() ||
+             (kind == "event" &&
+              std::any_of(events.begin(), events.end(), [](const auto& each) { return each.second < 0; }));
+    };
+    const std::byte text{'x'};
+    for (int frame = 0; frame < 80 && !fails(); ++frame) {
+      std::vector<std::span<const std::byte>> texts;
+      for (int i = 0; i < 250; ++i) {
+        add(client, ++id);
+        if (kind == std::string("program")) texts.push_back(std::span(&text, 1));
+      }
+      ASSERT_TRUE(client.send(texts));
+      client.add({.request = ++request, .queue = kQueue}, wire::CreateFinishQueue(client.builder));
+      ASSERT_TRUE(client.send());
+      ASSERT_TRUE(client.await_answer(request)) << kind << ": " << client.received.goodbye;
+    }
+    EXPECT_TRUE(fails()) << kind << ", " << id << " of them";
+    for (const int error : client.received.failures) ASSERT_EQ(error, CL_OUT_OF_HOST_MEMORY) << kind;
+    std::vector<std::uint64_t> all(250);
+    std::iota(all.begin(), all.end(), 101);
+    client.received.failures.clear();
+    client.add({}, wire::CreateRelease(client.builder, client.builder.CreateVector(all)));
+    client.add({.request = ++request}, wire::CreateCreateUserEvent(client.builder, ++id, kContext));
+    client.send();
+    EXPECT_EQ(client.error_of(request), CL_SUCCESS) << kind << ": what is released does not count";
+  }
+}
+
 TEST_F(HostileClient, QueriesThatWriteThroughPointersAreNotForwarded) {
   const auto client = ready();
   auto& b = client->builder;
