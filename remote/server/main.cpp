@@ -14,6 +14,7 @@
 #include "remote/server/sandbox/bubblewrap.h"
 #include "remote/server/supervisor/spawn.h"
 #include "remote/server/supervisor/supervisor.h"
+#include "remote/server/supervisor/worker_brokers.h"
 #include "remote/server/worker/opencl_loader.h"
 #include "remote/server/worker/platforms.h"
 #include "remote/server/worker/trial_process.h"
@@ -40,6 +41,7 @@ int start(std::span<const char* const> arguments) try {
   const std::string_view argument = arguments.size() == 2 ? arguments[1] : "";
   if (argument == kFrontArgument) return run_front();
   if (argument == kWorkerArgument) return run_worker();
+  if (argument == kBrokerArgument) return run_broker();
   if (argument == kTrialArgument) return run_trial_process();
   if (arguments.size() == 3 && std::string_view(arguments[1]) == kListArgument)
     return print_devices(arguments[2]);

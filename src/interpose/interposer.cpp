@@ -18,6 +18,7 @@
 #include "base/own_descriptors.h"
 #include "base/scoped_thread_state.h"
 #include "base/system_call_filter.h"
+#include "interpose/broker/participation.h"
 #include "interpose/explain/explanations.h"
 #include "observe/process_id_path.h"
 
@@ -97,7 +98,10 @@ Interposer::Interposer(const Table& below, Face above, base::Configuration loade
       turn_slices(make_turn_slices({configuration.settings, turns.durations()})),
       feeder(forks_, gates),
       waits{next,    devices, clock,          configuration.settings.wait, neighbours, launch_timers,
-            records, owner,   wait_statistics} {}
+            records, owner,   wait_statistics} {
+  if (const BrokerClient* const client = broker(); client != nullptr && client->figures() != nullptr)
+    neighbours.entry().use_page(client->figures());
+}
 
 std::unique_ptr<Tracer> Interposer::make_tracer() {
   if (settings().trace.empty()) return nullptr;

@@ -11,6 +11,9 @@
 // The file is not trusted. It is read and written with pread() and pwrite(), never mapped. Who may write it can have the
 // allocations of a tenant refused, and can do nothing else.
 //
+// Another implementation may book for this process (what is virtual): where it cannot be trusted with the file
+// (interpose/broker).
+//
 // For one thread at a time, whose cancellation takes effect after the call. Nothing throws but open() and read_ledgers(), for
 // want of memory.
 #pragma once
@@ -63,23 +66,26 @@ class MemoryLedger {
                                             std::string_view device = {});
   MemoryLedger(const MemoryLedger&) = delete;
   MemoryLedger& operator=(const MemoryLedger&) = delete;
-  ~MemoryLedger();
+  virtual ~MemoryLedger();
 
   // This process has `bytes` more if all of the tenant have no more than `limit` then. 0: no limit.
-  [[nodiscard]] Answer book(std::uint64_t bytes, std::uint64_t limit) noexcept;
+  [[nodiscard]] virtual Answer book(std::uint64_t bytes, std::uint64_t limit) noexcept;
   // After `beyond`: by how many bytes the limit would have been exceeded.
   [[nodiscard]] std::uint64_t excess() const noexcept { return excess_; }
   // It has so many less.
-  void release(std::uint64_t bytes) noexcept;
+  virtual void release(std::uint64_t bytes) noexcept;
 
   [[nodiscard]] std::uint64_t bytes() const { return entry_.bytes; }
   [[nodiscard]] const char* problem() const { return problem_; }
 
   // In the child of a fork, where the slot is still the parent's: gives the file up. Nothing else may be called then.
-  void forget() noexcept;
+  virtual void forget() noexcept;
+
+ protected:
+  MemoryLedger() = default;
+  std::uint64_t excess_ = 0;
 
  private:
-  MemoryLedger() = default;
   [[nodiscard]] bool is_usable() noexcept;
   [[nodiscard]] bool claim_slot(std::string_view device) noexcept;
   [[nodiscard]] bool write_entry() noexcept;
@@ -99,7 +105,6 @@ class MemoryLedger {
   unsigned slot_ = kSlots;
   LedgerEntry entry_;
   std::array<LedgerEntry, kSlots> all_;
-  std::uint64_t excess_ = 0;
   const char* problem_ = "";
 };
 

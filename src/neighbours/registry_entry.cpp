@@ -80,6 +80,9 @@ void RegistryEntry::add_device(std::uint64_t device) noexcept {
 
 void RegistryEntry::publish() noexcept try {
   const base::MutexLock lock(mutex_);
+  if (is_published_by_other_)
+    return std::atomic_ref(counters_.load(kRelaxed)->magic)
+        .store(CLEAVE_REGISTRY_MAGIC, std::memory_order_release);
   if (folder_.empty() || withdrawn_ || page_ != nullptr || !may_write_files()) return;
   create_folder(folder_);
   const int folder = open_registry(folder_);
@@ -88,6 +91,30 @@ void RegistryEntry::publish() noexcept try {
   create_file(folder);
   ::close(folder);
 } catch (...) {  // out of memory: the counters stay private
+}
+
+void RegistryEntry::use_page(void* page) noexcept {
+  const base::MutexLock lock(mutex_);
+  auto* const entry = static_cast<cleave_registry_entry*>(page);
+  *entry = local_counters_;
+  page_ = page;
+  is_published_by_other_ = true;
+  counters_.store(entry, std::memory_order_release);
+}
+
+void RegistryEntry::take_figures(const cleave_registry_entry& page) noexcept {
+  constexpr std::uint32_t kMostVms = 1 << 16;
+  auto& from = const_cast<cleave_registry_entry&>(page);  // atomic_ref takes no constants before C++26
+  cleave_registry_entry& to = *counters_.load(std::memory_order_acquire);
+  const auto copy = [](std::uint64_t& source, std::uint64_t& target) {
+    std::atomic_ref(target).store(std::atomic_ref(source).load(kRelaxed), kRelaxed);
+  };
+  copy(from.split, to.split);
+  copy(from.slices, to.slices);
+  copy(from.unsplit, to.unsplit);
+  copy(from.unsplit_by_others, to.unsplit_by_others);
+  copy(from.added_ns, to.added_ns);
+  set_vms(std::clamp(std::atomic_ref(from.vms).load(kRelaxed), 1U, kMostVms));
 }
 
 void RegistryEntry::create_file(int folder) {
@@ -142,6 +169,7 @@ void RegistryEntry::withdraw() noexcept {
 void RegistryEntry::reset_in_child() noexcept {
   if (page_ != nullptr) munmap(page_, CLEAVE_REGISTRY_FILE_SIZE);
   page_ = nullptr;
+  is_published_by_other_ = false;
   locked_file_.close();
   file_name_.clear();
   const unsigned vms = local_counters_.vms;

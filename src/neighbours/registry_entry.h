@@ -31,6 +31,12 @@ class RegistryEntry {
 
   [[nodiscard]] bool has_registry() const { return !folder_.empty(); }
 
+  // From now on this process counts in `page`, of a file's size, which another one publishes for it. publish() only says there that it
+  // may. Not thread-safe: before anything is counted.
+  void use_page(void* page) noexcept;
+  // Those that another process counts in its page, which may be anything.
+  void take_figures(const cleave_registry_entry& page) noexcept;
+
   // Adds a device, by its hash (not 0), on which the process has a queue. Ignored when the entry is full.
   void add_device(std::uint64_t device) noexcept;
 
@@ -70,6 +76,7 @@ class RegistryEntry {
   std::atomic<cleave_registry_entry*> counters_{&local_counters_};
   base::FirstThread first_;  // which counts without atomic additions
   void* page_ CLEAVE_GUARDED_BY(mutex_) = nullptr;
+  bool is_published_by_other_ CLEAVE_GUARDED_BY(mutex_) = false;
   base::VerifiedDescriptor locked_file_ CLEAVE_GUARDED_BY(mutex_);  // the lock lasts as long as it is open
   std::string file_name_ CLEAVE_GUARDED_BY(mutex_);
   std::atomic<bool> withdrawn_{false};

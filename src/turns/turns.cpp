@@ -69,11 +69,13 @@ void Turns::Company::follow(State& state, Ns now) {
 
 // The thread that follows who joins and leaves, and who needs turns. It reads the futex first: whoever changes entries changes
 // that one last.
-void Turns::follow_members(const SharedFile& file, Company& company, const std::atomic<bool>& watching) {
+void Turns::follow_members(const SharedFile& file, Company& company, const std::atomic<bool>& watching,
+                           const std::function<void()>& on_change) {
   State state;
   while (watching && file.read(state)) {
     const Ns now = monotonic_now();
     company.follow(state, now);
+    if (on_change) on_change();
     const NeededUntil needed = needed_until(state.view());
     const bool lapses = !needed.always && needed.until > now;
     if (!file.wait_for_members(state.header.members, lapses ? std::optional(needed.until) : std::nullopt))
@@ -150,8 +152,8 @@ void Turns::watch(const std::shared_ptr<SharedFile>& file) {
   mutex_.assert_held();
   watching_ = std::make_shared<std::atomic<bool>>(true);
   const base::ScopedSignalBlock blocked;
-  std::thread([file, company = company_, watching = watching_] {
-    follow_members(*file, *company, *watching);
+  std::thread([file, company = company_, watching = watching_, on_change = options_.on_change] {
+    follow_members(*file, *company, *watching, on_change);
   }).detach();
 }
 

@@ -17,12 +17,16 @@
 // One thread is started by enter(). It sleeps until somebody joins or leaves, or turns begin or cease to be needed, blocks all
 // signals, and ends after leave().
 //
+// Another implementation may take the turns for this process (what is virtual): where it cannot be trusted with the file
+// (interpose/broker).
+//
 // Thread-safe. Nothing throws but the constructor and snapshot(), for want of memory.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,6 +57,8 @@ struct Options {
   bool only_if_needed = false;  // turns are taken only while somebody needs them (need.h)
   Ns quantum = Scheduler::kDefaultQuantum;
   Timing timing;
+  // Called when contended() or has_company() may have changed, by the thread that has noticed. May not call this again.
+  std::function<void()> on_change{};
 };
 
 class Turns {
@@ -61,18 +67,18 @@ class Turns {
   Turns(base::ForkLocks& forks, Options options);
   Turns(const Turns&) = delete;
   Turns& operator=(const Turns&) = delete;
-  ~Turns() { leave(); }
+  virtual ~Turns() { leave(); }
 
   // Joins. False if that is not possible, and `problem` says why in one line. Does nothing when called again. A forked
   // child has not joined, whatever its parent had.
-  bool enter(std::string& problem);
-  void leave() noexcept;
+  virtual bool enter(std::string& problem);
+  virtual void leave() noexcept;
   // The same when the process exits, perhaps in a signal handler in the middle of a step. Then, or in the middle of another
   // thread's, the next step leaves, at most a lease later; if there is none, the others notice by themselves.
-  void leave_at_exit() noexcept;
+  virtual void leave_at_exit() noexcept;
 
   // Whether this process takes part. Not any more if begin() or yield() could not wait.
-  [[nodiscard]] bool has_joined() noexcept {
+  [[nodiscard]] virtual bool has_joined() noexcept {
     const base::MutexLock lock(mutex_);
     return file_ != nullptr;
   }
@@ -87,34 +93,34 @@ class Turns {
 
   // This process needs turns for what it does, if that is not none, from now on and for a time; to be called again while it does.
   // Cheap if that time has just begun. Returns whether any participant needs turns now.
-  bool need(Need need) noexcept;
+  virtual bool need(Need need) noexcept;
   // Ends this process's Need::waits at once, and Need::unknown, which shares its time. Each may be shown again.
-  void withdraw_need() noexcept;
+  virtual void withdraw_need() noexcept;
 
   // Others wait for so long, on average, for what this process has on the device (need.h); to be called again while they do. They are
   // told the longest one of the last seconds. Cheap if they know.
-  void show_piece(Ns wait) noexcept;
+  virtual void show_piece(Ns wait) noexcept;
   // This process launches; to be called again within kBusyLasts while it does.
-  void show_busy() noexcept;
+  virtual void show_busy() noexcept;
   // What the others have shown. Reads the file.
   struct Others {
     Ns piece = 0;            // longest_piece_of_others()
     std::uint64_t busy = 0;  // busy_others()
   };
-  [[nodiscard]] Others others() noexcept;
+  [[nodiscard]] virtual Others others() noexcept;
 
   // From now on; until then the weight of the options counts. Also while other threads wait in begin(). Cheap if it is the same.
   // `divisor`: for the present only a part of it counts, which by itself is no need of turns.
-  void set_weight(std::uint32_t weight, std::uint32_t divisor = 1) noexcept;
+  virtual void set_weight(std::uint32_t weight, std::uint32_t divisor = 1) noexcept;
 
   // The same for the cap.
-  void set_cap(std::uint16_t cap, bool borrows) noexcept;
+  virtual void set_cap(std::uint16_t cap, bool borrows) noexcept;
 
-  [[nodiscard]] bool begin() noexcept;
+  [[nodiscard]] virtual bool begin() noexcept;
   // The device was held and idle for so long since the latest turn began, for which no cap has to pay.
-  void credit(Ns idle) noexcept;
+  virtual void credit(Ns idle) noexcept;
   // Whether the device should be given away now. Also tells the others that this process goes on.
-  [[nodiscard]] bool should_yield() noexcept;
+  [[nodiscard]] virtual bool should_yield() noexcept;
   // As of the latest begin(), yield() or should_yield().
   [[nodiscard]] Haste haste_of_others() const noexcept { return haste_.load(std::memory_order_relaxed); }
   // Whether it should be given away for the cap alone, and nobody else asks for it. As of the latest should_yield().
@@ -122,17 +128,17 @@ class Turns {
   // Gives the device away if others should have it, and waits until it comes back. Requires: between begin() and end(), and
   // nothing of this process is on the device. While it waits it looks at `interrupt` (may be null), at least once in a lease: if
   // that is not 0, the process does not ask for the device any more, as after end(), and the result is false.
-  [[nodiscard]] bool yield(const std::atomic<int>* interrupt = nullptr) noexcept;
+  [[nodiscard]] virtual bool yield(const std::atomic<int>* interrupt = nullptr) noexcept;
   // This thread is done. If it was the last one, the process keeps the device for `grace` at most, so that a begin() until then
   // finds it still held.
-  void end(Ns grace = 0) noexcept;
+  virtual void end(Ns grace = 0) noexcept;
 
   // How often a begin() or yield() has had to wait.
   [[nodiscard]] std::uint64_t waits() const noexcept { return waits_.load(std::memory_order_relaxed); }
   // For whom this process has waited, and how long. Nothing if another thread is in the middle of a step.
-  [[nodiscard]] WaitCauses wait_causes();
+  [[nodiscard]] virtual WaitCauses wait_causes();
   // Why a begin() or yield() has ended the turns of this process, in a line; empty if none has.
-  [[nodiscard]] std::string problem() noexcept;
+  [[nodiscard]] virtual std::string problem() noexcept;
 
   // All participants. Empty if this process has not joined.
   [[nodiscard]] std::vector<ParticipantReport> snapshot();
@@ -154,6 +160,7 @@ class Turns {
   template <typename Step>
   bool step_and_wait(Step step, const std::atomic<int>* interrupt = nullptr) CLEAVE_REQUIRES(mutex_);
 
+ protected:
   // Of the others, as the watching thread sees them.
   struct Company {
     std::atomic<bool> exists{false};
@@ -161,22 +168,28 @@ class Turns {
     void follow(State& state, Ns now);
     void forget() { exists = needs_turns = false; }
   };
-  static void follow_members(const SharedFile& file, Company& company, const std::atomic<bool>& watching);
 
+ private:
+  static void follow_members(const SharedFile& file, Company& company, const std::atomic<bool>& watching,
+                             const std::function<void()>& on_change);
+
+ protected:
   // Read by contended(), and so by every launch.
   const std::shared_ptr<Company> company_;
   std::atomic<bool> is_capped_;
 
   const Options options_;
+  std::atomic<Haste> haste_{Haste::none};
+  std::atomic<bool> pauses_{false};
+  std::atomic<std::uint64_t> waits_{0};
+
+ private:
   const Scheduler scheduler_;
   const Protocol protocol_;
-  std::atomic<Haste> haste_{Haste::none};
   std::atomic<std::uint32_t> weight_;      // that counts
   std::atomic<std::uint32_t> own_weight_;  // undivided
   std::atomic<std::uint32_t> cap_;         // permille, shifted; the lowest bit: borrows
-  std::atomic<bool> pauses_{false};
-  std::atomic<bool> leaving_{false};  // leave_at_exit() has been called
-  std::atomic<std::uint64_t> waits_{0};
+  std::atomic<bool> leaving_{false};       // leave_at_exit() has been called
 
   base::Mutex mutex_;  // held during a step, never while waiting for a turn
   std::shared_ptr<SharedFile> file_ CLEAVE_GUARDED_BY(mutex_);

@@ -47,7 +47,6 @@ std::vector<std::string> bubblewrap_command(const SandboxView& view,
   arguments.add_memory_folder(kTemporaryInside, view.disk);
   for (const std::string& folder : view.hidden) arguments.add_memory_folder(folder, kEmptyFolder);
   arguments.add_each("--ro-bind-try", view.readable);
-  arguments.add_each("--bind-try", view.writable);
   for (const std::string& file : view.masked) arguments.add({"--ro-bind", "/dev/null", file});
   for (const std::string& folder : view.emptied) arguments.add_memory_folder(folder, kEmptyFolder);
   if (!view.cache_seed.empty()) arguments.add({"--ro-bind", view.cache_seed, kSeedInside});

@@ -1,4 +1,5 @@
-// The command that starts a worker behind walls: bwrap(1), with a view of the system in which there is nothing of others.
+// The command that starts a worker behind walls: bwrap(1), with a view of the system in which there is nothing of others, and nothing but
+// devices and memory of its own can be written.
 //
 // Thread-safe: pure functions.
 #pragma once
@@ -22,6 +23,7 @@ inline constexpr const char* kListedDevice = "device: ";
 inline constexpr const char* kTemporaryInside = "/tmp";
 inline constexpr const char* kHomeInside = "/tmp/home";
 inline constexpr const char* kCacheInside = "/tmp/cache";
+inline constexpr const char* kRegistryInside = "/tmp/registry";
 inline constexpr const char* kSeedInside = "/run/cleave-seed";
 
 // Where other users, services and clients keep what is theirs.
@@ -31,7 +33,6 @@ struct SandboxView {
   std::string bwrap;                  // its path
   std::vector<std::string> hidden;    // folders that are empty inside, besides /tmp
   std::vector<std::string> readable;  // files and folders below these that are visible all the same
-  std::vector<std::string> writable;  // folders that are shared with others
   std::vector<std::string> masked;    // files in visible folders that are not
   std::vector<std::string> devices;
   std::string cache_seed;                 // empty: none

@@ -199,7 +199,7 @@ std::vector<std::string> Sandbox::raise() {
 }
 
 SandboxView Sandbox::view() const {
-  SandboxView view{bwrap_,        hidden_, {}, {}, {}, matching_devices(settings_), settings_.cache_seed,
+  SandboxView view{bwrap_,        hidden_, {}, {}, matching_devices(settings_), settings_.cache_seed,
                    settings_.disk};
   std::vector<std::string> needed = named_files(::getenv);
   needed.insert(needed.end(), settings_.files.begin(), settings_.files.end());
@@ -209,7 +209,6 @@ SandboxView Sandbox::view() const {
   hidden.emplace_back(kTemporaryInside);
   hidden.emplace_back("/dev/shm");
   view.readable = below_hidden(needed, hidden);
-  if (!shared_.registry.empty()) view.writable.push_back(shared_.registry);
   // A worker does not become a client of its own server.
   for (const std::string& socket : shared_.sockets) {
     const bool is_visible = std::any_of(view.readable.begin(), view.readable.end(),
@@ -218,7 +217,10 @@ SandboxView Sandbox::view() const {
   }
   for (const std::string& secret : visible(shared_.secrets, hidden, view.readable))
     view.masked.push_back(secret);
-  view.emptied = visible(shared_.private_folders, hidden, view.readable);
+  // Whoever may read a file may lock it.
+  std::vector<std::string> foreign = shared_.private_folders;
+  if (!shared_.registry.empty()) foreign.push_back(shared_.registry);
+  view.emptied = visible(foreign, hidden, view.readable);
   return view;
 }
 
@@ -261,6 +263,13 @@ void Sandbox::describe_inside(Launch& launch) const {
   if (!settings_.cache_seed.empty()) launch.variables.emplace_back(kSeedVariable, seed);
 }
 
+Launch Sandbox::outside() const {
+  Launch launch;
+  launch.identity = identity_;
+  if (!settings_file_.empty()) launch.variables.emplace_back("CLEAVE_CONFIG", settings_file_);
+  return launch;
+}
+
 std::unique_ptr<WorkerWalls> Sandbox::make_walls(std::string& problem) {
   std::unique_ptr<WorkerWalls> walls(new WorkerWalls(*this));
   Launch& launch = walls->launch_;
@@ -281,6 +290,8 @@ std::unique_ptr<WorkerWalls> Sandbox::make_walls(std::string& problem) {
   if (has_sandbox_) {
     launch.prefix = bubblewrap_command(view(), {kProgramInside});
     launch.variables.insert(launch.variables.begin(), {"TMPDIR", ""});
+    // One of its own, which nobody else sees, in the place of the one in which its broker takes part.
+    if (!shared_.registry.empty()) launch.variables.emplace_back("CLEAVE_REGISTRY", kRegistryInside);
   } else {
     walls->folder_ =
         PrivateFolder(identity ? identity->user : ::geteuid(), identity ? identity->group : ::getegid());

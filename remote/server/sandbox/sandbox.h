@@ -38,7 +38,7 @@ void pass_program(int program);
 struct SharedFiles {
   std::string opencl;                // the loader: a path, or a name
   std::string state;                 // the folder with the number of clients; empty: none
-  std::string registry;              // of the processes under Cleave; empty: none
+  std::string registry;              // of the processes under Cleave, which workers do not see; empty: none
   std::vector<std::string> sockets;  // paths where the server listens
   std::vector<std::string> secrets;  // files that the server can read, perhaps as the user of its workers
   std::vector<std::string> private_folders;  // likewise
@@ -77,6 +77,8 @@ class Sandbox {
   // that there is no sandbox at all, if `has_sandbox()` is false.
   std::vector<std::string> raise();
   [[nodiscard]] bool has_sandbox() const { return has_sandbox_; }
+  // For a process outside, as the user that workers have unless each has its own.
+  [[nodiscard]] Launch outside() const;
 
   // For a worker that is to be started; null: no user or folder is left, and `problem` says so.
   std::unique_ptr<WorkerWalls> make_walls(std::string& problem);

@@ -1,4 +1,4 @@
-// Starts the server's other processes: this program again, with kFrontArgument or kWorkerArgument instead of options. Their control
+// Starts the server's other processes: this program again, with one of the arguments below instead of options. Their control
 // socket is their standard input, and what a worker reports goes into a pipe, its standard output: a worker may be anybody's code,
 // and over a pipe nobody can pass descriptors. They get their options as the first message on their control socket: they must not read a file that has been edited since, and the
 // options are in no other process's sight.
@@ -22,6 +22,7 @@ inline constexpr std::size_t kMaxOptionsSize = std::size_t{64} << 10U;
 
 inline constexpr const char* kFrontArgument = "--front";
 inline constexpr const char* kWorkerArgument = "--worker";
+inline constexpr const char* kBrokerArgument = "--broker";
 
 struct Spawned {
   pid_t process = -1;  // -1: it could not be started
@@ -31,7 +32,7 @@ struct Spawned {
 };
 
 // `options` are those that it needs (Options::given). `neighbours` is the path of the file with the number of clients, which a
-// worker's splitter reads; empty: none. `launch`: the walls of a worker. On failure errno says why.
+// worker's splitter reads; empty: none. `launch`: the walls of a worker, or the user of a broker. On failure errno says why.
 Spawned spawn(const char* argument, const std::vector<daemon::GivenValue>& options,
               const std::string& neighbours, const Launch* launch = nullptr);
 

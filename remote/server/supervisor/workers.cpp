@@ -80,20 +80,31 @@ Workers::Worker* Workers::start_worker() {
   std::string problem;
   std::unique_ptr<WorkerWalls> walls = sandbox_.make_walls(problem);
   Spawned spawned;
+  WorkerBroker broker;
+  if (walls && sandbox_.has_sandbox()) {
+    broker = WorkerBrokers::start(given_, sandbox_.outside());
+    if (!broker.control.is_open()) {
+      log_line(std::string("cannot start a worker's broker (") + std::strerror(errno) + ")");
+      return nullptr;
+    }
+  }
   if (walls) {
     spawned = spawn(kWorkerArgument, given_, count_.path(), &walls->launch());
     if (spawned.process < 0) problem = std::strerror(errno);
   }
   if (spawned.process < 0) {
     log_line("cannot start a worker (" + problem + ")");
+    brokers_.end(std::move(broker));
     return nullptr;
   }
+  WorkerBrokers::connect(broker, spawned.control);
   Worker& worker = workers_.emplace_back();
   worker.walls = std::move(walls);
   worker.number = ++latest_;
   worker.process = spawned.process;
   worker.control = spawned.control;
   worker.reports = base::FileDescriptor(spawned.reports);
+  worker.broker = std::move(broker);
   return &worker;
 }
 
@@ -122,6 +133,11 @@ void Workers::assign(Connection connection) {
     assignment.is_traced = trace.is_open();
     if (trace.is_open()) descriptors.push_back(trace.get());
     const std::string packet = encode(assignment);
+    // First the broker: without one that has the limits the worker gets nothing to do.
+    if (!WorkerBrokers::assign(worker->broker, assignment)) {
+      close_control(*worker);
+      continue;
+    }
     if (!send_with_descriptors(worker->control, std::as_bytes(std::span(packet)), descriptors)) {
       if (errno != EPIPE && errno != ECONNRESET) break;
       close_control(*worker);  // it has died
@@ -131,6 +147,7 @@ void Workers::assign(Connection connection) {
     worker->peer = introduction.peer;
     worker->peer_key = introduction.peer_key;
     worker->tenant = introduction.grant.tenant;
+    worker->grant = introduction.grant;
     worker->name = client.name;
     worker->most_memory =
         most_of_worker(introduction.grant.memory.value_or(options_.limits.memory), options_.limits);
@@ -256,9 +273,23 @@ void Workers::read_last_messages(Worker& worker) {
   if (worker.control >= 0) end_worker(worker);
 }
 
+// What limits a client is not lost with the process that keeps it. Others go on without turns.
+void Workers::check_broker(Worker& worker) {
+  const WorkerBrokers::End end = WorkerBrokers::new_end(worker.broker);
+  if (end == WorkerBrokers::End::none || worker.control < 0 || !has_limits(worker.grant)) return;
+  worker.kill_deadline = std::min(worker.kill_deadline, steady_clock::now() + kClientGrace);
+  if (end == WorkerBrokers::End::closed) return;  // as one that is about to end
+  worker.end_reason = "disconnected: its limits cannot be kept";
+  worker.connection.close();
+  worker.walls->kill(worker.process);
+  close_control(worker);
+}
+
 // A driver may delay a worker's exit forever, and the other clients must still be served.
 void Workers::reap() {
+  brokers_.reap();
   for (Worker& worker : workers_) {
+    check_broker(worker);
     if (has_ended(worker.process)) {
       worker.walls->kill(worker.process);  // what it has left behind, which may hold its reports open
       if (worker.control >= 0) read_last_messages(worker);
@@ -289,6 +320,7 @@ void Workers::end_large() {
 
 void Workers::log_and_forget(Worker& worker, int status) {
   worker.has_exited = true;
+  brokers_.end(std::move(worker.broker));
   std::string text = worker.end_reason;
   const int signal = signal_in(status);
   if (signal != 0 && text.empty()) {

@@ -27,6 +27,7 @@
 #include "remote/server/supervisor/message_rate.h"
 #include "remote/server/supervisor/places.h"
 #include "remote/server/supervisor/statistics.h"
+#include "remote/server/supervisor/worker_brokers.h"
 #include "remote/transport/descriptor_passing.h"
 #include "remote/transport/stream.h"
 
@@ -91,6 +92,8 @@ class Workers {
     pid_t process = -1;
     int control = -1;  // to it; -1: the worker has closed its reports
     base::FileDescriptor reports;
+    WorkerBroker broker{};        // in a sandbox
+    Grant grant{};                // its client's
     Connection connection;        // that it has not taken yet
     base::FileDescriptor client;  // the connection that it has taken, until the client's end has been seen
     std::string peer;
@@ -112,6 +115,7 @@ class Workers {
   void read_message(Worker& worker);
   void forward(Worker& worker, const std::string& body);
   void read_last_messages(Worker& worker);
+  void check_broker(Worker& worker);
   void watch_clients(const std::vector<pollfd>& polled);
   void close_control(Worker& worker);
   void end_worker(Worker& worker);
@@ -130,6 +134,7 @@ class Workers {
   FrontProcess& front_;
   std::uint64_t latest_ = 0;  // worker
   std::list<Worker> workers_;
+  WorkerBrokers brokers_;
   std::vector<std::pair<std::size_t, Worker*>> polled_;  // whose reports are where in the list
   Time next_heard_ = Time::max();  // when one that is not in the list may be heard again
   Time next_measure_{};            // of their memory

@@ -1,6 +1,7 @@
 #include "remote/server/worker/worker.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
@@ -13,7 +14,9 @@
 
 #include <sys/socket.h>
 
+#include "interpose/broker/participation.h"
 #include "interpose/calls/table.h"
+#include "interpose/drivers/device_queries.h"
 #include "remote/protocol/features.h"
 #include "remote/server/builds/build_trials.h"
 #include "remote/server/front/greeting.h"
@@ -57,6 +60,7 @@ class Worker {
 
  private:
   bool prepare();
+  void connect_broker() const;
   bool await_connection();
   bool welcome(Stream& stream, std::uint64_t features);
   void serve(Stream& stream, std::uint64_t features);
@@ -99,7 +103,28 @@ bool Worker::prepare() {
   }
   platforms_ = find_platforms(*cl_, options_.devices);
   catalog_ = std::make_unique<DeviceCatalog>(*cl_, platforms_);
+  connect_broker();
   return true;
+}
+
+// In a sandbox there is no registry, and another process takes part for this one.
+void Worker::connect_broker() const {
+  char word = 0;
+  std::vector<base::FileDescriptor> channel;
+  receive_with_descriptors(control_, std::as_writable_bytes(std::span(&word, 1)), channel, 0);
+  if (channel.empty()) return;
+  // Lives as long as the process, as the interposer does.
+  auto* const client = new interpose::BrokerClient(channel.front().release());
+  std::vector<interpose::BrokerClient::Device> devices;
+  for (const OfferedPlatform& platform : platforms_) {
+    for (const OfferedDevice& each : platform.devices) {
+      std::array<char, 256> name{};
+      cl_->clGetDeviceInfo(each.handle, CL_DEVICE_NAME, name.size() - 1, name.data(), nullptr);
+      devices.push_back({interpose::identity_of(*cl_, each.handle), name.data()});
+    }
+  }
+  client->declare(std::move(devices));
+  interpose::set_broker(client);
 }
 
 bool Worker::await_connection() {

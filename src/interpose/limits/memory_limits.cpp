@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/scoped_thread_state.h"
+#include "interpose/broker/participation.h"
 
 namespace cleave::interpose {
 namespace {
@@ -82,8 +83,7 @@ std::uint32_t MemoryLimits::bit_of(cl_device_id of) noexcept try {
   made.name = facts->name;
   if (!registry_.empty()) {
     std::string problem;
-    made.ledger = limits::MemoryLedger::open(registry_, std::to_string(facts->identity), live_.tenant(),
-                                             problem, made.name);
+    made.ledger = open_ledger(registry_, std::to_string(facts->identity), live_.tenant(), problem, made.name);
     if (!made.ledger && always_) warn(problem);
   }
   const base::MutexLock lock(mutex_);

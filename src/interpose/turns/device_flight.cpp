@@ -121,7 +121,7 @@ launch::WaitResult DeviceTurn::wait_for_room(base::MutexLock& lock, Room room, N
   const Ns at = now();
   if (at - asked_at_ < kAskAgain) return WaitResult::complete;
   asked_at_ = at;
-  return !turns_.should_yield() || pass_on(abort) ? WaitResult::complete : WaitResult::aborted;
+  return !turns_->should_yield() || pass_on(abort) ? WaitResult::complete : WaitResult::aborted;
 }
 
 // A slice that is longer than others should have to wait for is kept back until what is on the device is about to end: they

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/scoped_thread_state.h"
+#include "interpose/broker/participation.h"
 
 namespace cleave::interpose {
 namespace {
@@ -68,7 +69,7 @@ DeviceTurn::DeviceTurn(const Table& next, base::Clock& clock, learn::CostTable& 
       durations_(durations),
       live_(live),
       outsiders_(std::move(address)),
-      turns_(forks_, options),
+      turns_(make_turns(forks_, options)),
       file_(turns::SharedFile::name_for(options.identity)),
       only_if_needed_(options.only_if_needed),
       log_(trace, std::move(name), file_) {
@@ -124,7 +125,7 @@ bool DeviceTurn::enter(std::string& problem) noexcept {
   if (part_ == Part::impossible) return false;
   if (part_ == Part::joined) return true;
   Part before = Part::none_yet;  // unless the process exits meanwhile
-  part_.compare_exchange_strong(before, turns_.enter(problem) ? Part::joined : Part::impossible);
+  part_.compare_exchange_strong(before, turns_->enter(problem) ? Part::joined : Part::impossible);
   if (part_ == Part::joined) return true;
   const base::MutexLock lock(mutex_);
   note_problem(problem);
@@ -138,7 +139,7 @@ void DeviceTurn::note_problem(const std::string& problem) noexcept try {
 
 // The process goes on without.
 void DeviceTurn::lose_turns() noexcept try {
-  const std::string problem = turns_.problem();
+  const std::string problem = turns_->problem();
   if (part_.exchange(Part::impossible) == Part::joined && !problem.empty()) {
     base::log_line("no turns any more with other processes on " + log_.device() + ": " + problem +
                    " (CLEAVE_TURNS=off does without)");
@@ -151,7 +152,7 @@ void DeviceTurn::leave() noexcept {
   stopped_ = true;  // the keeper does not call the driver any more, which may be ending, too
   outsiders_.stop();
   if (part_.exchange(Part::impossible) != Part::joined) return;
-  turns_.leave_at_exit();
+  turns_->leave_at_exit();
   if (!mutex_.try_lock()) return;
   base::MutexLock lock(mutex_, std::adopt_lock);
   log_.gave_away(clock_.now(), "the process ends");
@@ -178,7 +179,7 @@ observe::TurnFigures DeviceTurn::report() {
                  : part == Part::impossible ? "impossible"
                                             : "joined";
   if (gave_up_) report.problem = "commands did not end in time";
-  const turns::WaitCauses causes = turns_.wait_causes();
+  const turns::WaitCauses causes = turns_->wait_causes();
   report.capped = base::Nanoseconds(causes.capped);
   for (const turns::WaitCause& cause : causes.others)
     report.waited_for.push_back({cause.tenant, cause.pid, base::Nanoseconds(cause.waited)});
@@ -196,20 +197,20 @@ bool DeviceTurn::change_holder(Change change) {
   changing_ = true;
   mutex_.unlock();
   const base::Nanoseconds asked = clock_.now();
-  const std::uint64_t waits = turns_.waits();
+  const std::uint64_t waits = turns_->waits();
   const bool holds = change();
   log_.answered({.asked = asked,
                  .now = clock_.now(),
-                 .waited = turns_.waits() != waits,
+                 .waited = turns_->waits() != waits,
                  .holds = holds,
-                 .joined = holds || turns_.has_joined()});
+                 .joined = holds || turns_->has_joined()});
   mutex_.lock();
   changing_ = false;
   holds_ = holds;
   unused_since_ = holds ? now() : 0;  // what may be left of the turn before has all but ended
   ++number_;
   if (!holds) {
-    if (!turns_.has_joined()) lose_turns();
+    if (!turns_->has_joined()) lose_turns();
     forget_all();
   }
   changed_.notify_all();
@@ -218,7 +219,7 @@ bool DeviceTurn::change_holder(Change change) {
 
 Pace DeviceTurn::pace() const noexcept {
   if (leaves_room()) return kBesideOutsiders;
-  switch (turns_.haste_of_others()) {
+  switch (turns_->haste_of_others()) {
     case turns::Haste::higher_class:
       return kBesideHigher;
     case turns::Haste::brief:
@@ -260,8 +261,8 @@ void DeviceTurn::apply_limits() {
   static_cast<void>(live_.poll());
   const std::uint32_t weight = live_.weight();
   const base::Cap cap = live_.cap();
-  turns_.set_weight(weight, quartered_ ? kLess : 1);
-  turns_.set_cap(static_cast<std::uint16_t>(cap.permille), cap.borrow);
+  turns_->set_weight(weight, quartered_ ? kLess : 1);
+  turns_->set_cap(static_cast<std::uint16_t>(cap.permille), cap.borrow);
 }
 
 void DeviceTurn::follow_limits() noexcept {
@@ -274,7 +275,7 @@ bool DeviceTurn::acquire(base::MutexLock& lock) {
   if (part_ != Part::joined) return false;
   if (holds_) return true;
   start_keeper();
-  if (!change_holder([this] { return turns_.begin(); })) return false;
+  if (!change_holder([this] { return turns_->begin(); })) return false;
   keeper_wakes_.notify_one();
   return true;
 }
@@ -314,14 +315,14 @@ bool DeviceTurn::pass_on(const std::atomic<int>* abort) {
   if (!flight_.empty())
     end = std::max(end, std::max(flight_.front().enqueued, last_end_) + flight_.front().expected);
   // Before a pause for its own cap there is nobody who could begin meanwhile.
-  const Ns left = std::min(end - (turns_.pauses() ? 0 : kHandover) - now(), kShort);
+  const Ns left = std::min(end - (turns_->pauses() ? 0 : kHandover) - now(), kShort);
   if (left > 0) {
     mutex_.unlock();
     sleep_for(left);
     mutex_.lock();
   }
   if (unmarked_.count != 0) unmarked_ended(false);
-  return change_holder([this, abort] { return turns_.yield(abort); });
+  return change_holder([this, abort] { return turns_->yield(abort); });
 }
 
 void DeviceTurn::sleep_for(Ns time) const {
@@ -332,24 +333,24 @@ void DeviceTurn::sleep_for(Ns time) const {
 void DeviceTurn::give_back() {
   holds_ = false;
   note_use();
-  turns_.end();
+  turns_->end();
   log_.gave_away(clock_.now(), "nothing to do");
 }
 
 bool DeviceTurn::is_needed(cl_command_queue queue, const KnownLaunch& launch) noexcept {
-  if (!only_if_needed_ || !turns_.has_company()) return true;
+  if (!only_if_needed_ || !turns_->has_company()) return true;
   using Verdict = turns::WorkNeed::Verdict;
   const Ns at = now();
   const base::MutexLock lock(mutex_);
   if (at - others_asked_at_ > kAskedAfterOthers) {
     others_asked_at_ = at;
-    others_ = turns_.others();
+    others_ = turns_->others();
   }
   if (at - busy_told_at_ > kBusyTold) {
     busy_told_at_ = at;
-    turns_.show_busy();
+    turns_->show_busy();
   }
-  const bool were_taken = turns_.contended();
+  const bool were_taken = turns_->contended();
   const LaunchNeeds::Answer needs = needs_.launched({.queue = queue,
                                                      .need = launch.need,
                                                      .expected = launch.expected.count(),
@@ -359,11 +360,11 @@ bool DeviceTurn::is_needed(cl_command_queue queue, const KnownLaunch& launch) no
                                                      .turn_waits = log_.waited().count(),
                                                      .others = others_},
                                                     at);
-  if (needs.piece >= kLeastPiece) turns_.show_piece(needs.piece);
-  if (needs.waits == Verdict::does_not_help) turns_.withdraw_need();
-  bool needed = turns_.need(needs.launch) || outsiders_.found();
+  if (needs.piece >= kLeastPiece) turns_->show_piece(needs.piece);
+  if (needs.waits == Verdict::does_not_help) turns_->withdraw_need();
+  bool needed = turns_->need(needs.launch) || outsiders_.found();
   if (needs.waits == Verdict::needs_turns) {
-    const bool are_taken = turns_.need(turns::Need::waits);
+    const bool are_taken = turns_->need(turns::Need::waits);
     if (are_taken && !were_taken && !needed) begins_at_ = at + kBeginning;
     needed |= are_taken;
   }
@@ -394,7 +395,7 @@ void DeviceTurn::note_idle() {
 
 // Or its turn ends.
 void DeviceTurn::note_use() {
-  if (const Ns since = std::exchange(unused_since_, 0); since != 0) turns_.credit(now() - since);
+  if (const Ns since = std::exchange(unused_since_, 0); since != 0) turns_->credit(now() - since);
 }
 
 void DeviceTurn::start_keeper() {
@@ -427,7 +428,7 @@ void DeviceTurn::keep() noexcept {
 // Ends the turn when nothing is left on the device. Returns when to look again.
 Ns DeviceTurn::look_after() {
   if (inside_ > 0 || changing_) {
-    if (holds_) static_cast<void>(turns_.should_yield());  // a sign of life
+    if (holds_) static_cast<void>(turns_->should_yield());  // a sign of life
     // A short launch may be over soon, and the device idle.
     return std::clamp(now() - inside_since_, kWhileIdle, kWhileFed);
   }
@@ -439,7 +440,7 @@ Ns DeviceTurn::look_after() {
   if (!flight_.empty()) {
     const InFlight& oldest = flight_.front();
     const Ns age = at - std::max(oldest.enqueued, last_end_);
-    static_cast<void>(turns_.should_yield());  // a sign of life
+    static_cast<void>(turns_->should_yield());  // a sign of life
     if (age <= kKeepersPatience + kTimesExpected * oldest.expected)
       return std::min(std::max(oldest.expected - age, age / kShareOfWait), kMillisecond);
     forget_oldest();
@@ -449,7 +450,7 @@ Ns DeviceTurn::look_after() {
   if (idle_since_ == 0) note_idle();
   if (!holds_) return 0;
   const Ns left = idle_since_ + grace_.grace() - at;
-  if (left <= 0 || turns_.should_yield()) return give_back(), 0;
+  if (left <= 0 || turns_->should_yield()) return give_back(), 0;
   return std::min(left, kWhileIdle);
 }
 

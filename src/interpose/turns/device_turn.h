@@ -99,7 +99,7 @@ class DeviceTurn {
   [[nodiscard]] bool contended() const noexcept {
     const Part part = part_.load(std::memory_order_relaxed);
     return part == Part::none_yet ||
-           (part == Part::joined && (turns_.has_company() || turns_.contended() || outsiders_.found()) &&
+           (part == Part::joined && (turns_->has_company() || turns_->contended() || outsiders_.found()) &&
             !gave_up_.load(std::memory_order_relaxed));
   }
 
@@ -121,7 +121,7 @@ class DeviceTurn {
   // wait has come between.
   [[nodiscard]] bool is_unneeded_for_now() const noexcept {
     const turns::Ns until = unneeded_until_.load(std::memory_order_relaxed);
-    return until != 0 && !turns_.contended() && !outsiders_.found() && now() < until;
+    return until != 0 && !turns_->contended() && !outsiders_.found() && now() < until;
   }
   // About processes that do not take turns, and suffer from slices that are queued.
   [[nodiscard]] OutsiderWatch& outsiders() { return outsiders_; }
@@ -145,7 +145,7 @@ class DeviceTurn {
   void settle(cl_command_queue queue) noexcept;
   // The part of settle() that matters while the device is not held.
   void note_wait(cl_command_queue queue) noexcept {
-    if (!only_if_needed_ || !turns_.has_company()) return;
+    if (!only_if_needed_ || !turns_->has_company()) return;
     unneeded_until_.store(0, std::memory_order_relaxed);
     needs_.note_wait(queue, now());
   }
@@ -190,7 +190,7 @@ class DeviceTurn {
 
   // For TurnUse.
   [[nodiscard]] Pace pace() const noexcept;
-  [[nodiscard]] bool leaves_room() const noexcept { return outsiders_.found() && !turns_.contended(); }
+  [[nodiscard]] bool leaves_room() const noexcept { return outsiders_.found() && !turns_->contended(); }
   bool begin(LaunchWeight weight) noexcept;
   void finish(LaunchWeight weight) noexcept;
   [[nodiscard]] bool goes_whole(base::Nanoseconds expected, std::size_t slices) noexcept;
@@ -254,7 +254,7 @@ class DeviceTurn {
   OutsiderWatch outsiders_;
   std::atomic<Part> part_{Part::none_yet};
   std::atomic<bool> gave_up_{false};  // too many commands did not end in time
-  turns::Turns turns_;
+  const std::unique_ptr<turns::Turns> turns_;
   std::atomic<turns::Ns> unneeded_until_{0};
   const std::string file_;
   const bool only_if_needed_;

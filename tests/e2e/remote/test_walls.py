@@ -65,14 +65,17 @@ class Kernel:
     def can_open(self, path):
         return self.call(OPEN, f"{path}\0", os.O_RDONLY) >= 0
 
-    def own_memory(self):
-        """The ranges of its process's memory that can be read."""
-        file = self.call(OPEN, "/proc/self/maps\0", os.O_RDONLY)
+    def text_of(self, path):
+        file = self.call(OPEN, f"{path}\0", os.O_RDONLY)
         text = ""
         while (answer := self.ask([READ, file, "\0" * 4096, 4096]))[0] > 0:
             text += answer[1][2][:answer[0]]
+        return text
+
+    def own_memory(self):
+        """The ranges of its process's memory that can be read."""
         ranges = []
-        for line in text.splitlines():
+        for line in self.text_of("/proc/self/maps").splitlines():
             place, rights = line.split()[:2]
             begin, end = (int(address, 16) for address in place.split("-"))
             if rights[0] == "r" and "[v" not in line:
@@ -122,11 +125,13 @@ class Walls(RemoteTest):
         self.temporary = self.own_folder() / "temporary"
         self.temporary.mkdir()
         self.temporary.chmod(0o777)
+        self.registry = self.own_folder() / "registry"
 
     def serve(self, *options, user="nobody", tls=()):
         who = ["--user", user] if IS_ROOT else []
         return self.start_server(self.own_folder() / "server", *who, "--max-clients", 1, *METRICS, *options,
-                                 environment=self.environment(TMPDIR=self.temporary, POCL_CACHE_DIR=self.temporary / "kernels"),
+                                 environment=self.environment(TMPDIR=self.temporary, POCL_CACHE_DIR=self.temporary / "kernels",
+                                                              CLEAVE_REGISTRY=self.registry, CLEAVE_TURNS="on"),
                                  tls=tls)
 
     def attack(self, server):
@@ -174,6 +179,24 @@ class Walls(RemoteTest):
         self.assertEqual(kernel.call(FALLOCATE, file, 0, 0, 2 * DISK), -errno.ENOSPC)
         self.assertEqual([path for path in Path("/tmp").glob("cleave-large*")], [])
 
+    def assertWritesToItsOwn(self, kernel):
+        """Whatever can be written is memory of its own, but for device files."""
+        for line in kernel.text_of("/proc/self/mountinfo").splitlines():
+            mount, _, kind = line.partition(" - ")
+            root, place, options = mount.split()[3:6]
+            is_own = kind.split()[0] in ("proc", "devpts", "mqueue") or (kind.split()[0] == "tmpfs" and root == "/")
+            is_device = re.fullmatch(r"/dev/[^/]+", place) is not None
+            self.assertTrue("ro" in options.split(",") or is_own or is_device, line)
+
+    def assertTakesTurnsUnseen(self, kernel):
+        """It is in the registry, in which it sees nothing and leaves nothing."""
+        names = ("turns-*", "*.????????????????")
+        wait_until(lambda: all([*self.registry.glob(name)] for name in names), "it takes no part")
+        for path in self.registry.iterdir():
+            self.assertFalse(kernel.can_open(path), path)
+        self.assertLess(kernel.call(OPEN, f"{self.registry}/planted\0", WRITE_NEW, 0o600), 0)
+        self.assertFalse((self.registry / "planted").exists())
+
     def assertMayCall(self, kernel):
         """No call that leads out."""
         for number, *arguments in ((SOCKET, 2, 1, 0), (SOCKET, 16, 3, 0), (PTRACE, 0, 0, 0, 0), (UNSHARE, 0x10000000),
@@ -193,6 +216,8 @@ class Walls(RemoteTest):
         self.assertEqual(struct.unpack("q", limits[2][:8].encode("latin-1"))[0], 200)
         self.assertSees(kernel, server)
         self.assertChanges(kernel)
+        self.assertWritesToItsOwn(kernel)
+        self.assertTakesTurnsUnseen(kernel)
         self.assertMayCall(kernel)
         # A child keeps all that its parent had, and is killed with it; the only place is free again.
         self.assertGreater(kernel.ask("fork")[0], 0)

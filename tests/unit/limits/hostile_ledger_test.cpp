@@ -31,8 +31,8 @@ TEST_P(HostileLedger, HoldsUpNoBooking) {
   kit::must_return(attack.name, [&] {
     // So many that each of them may not wait.
     for (int i = 0; i < 1'000; ++i) {
-      if (ledger->book(1, 500) == Answer::beyond) continue;
-      EXPECT_LE(ledger->bytes(), 500U);
+      if (ledger->book(1, 5'000) == Answer::beyond) continue;
+      EXPECT_LE(ledger->bytes(), 5'000U);
     }
     ledger->release(1);
     static_cast<void>(read_ledgers(folder.path()));

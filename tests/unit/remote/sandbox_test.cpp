@@ -52,7 +52,6 @@ TEST(Bubblewrap, MountsWhatIsVisibleOverWhatIsHidden) {
   view.bwrap = "/usr/bin/bwrap";
   view.hidden = {"/home", "/run"};
   view.readable = {"/home/me/driver", "/run/cleave"};
-  view.writable = {"/dev/shm/cleave"};
   view.masked = {"/run/cleave/server.sock"};
   view.emptied = {"/var/log/traces"};
   view.devices = {"/dev/nvidia0"};
@@ -67,7 +66,6 @@ TEST(Bubblewrap, MountsWhatIsVisibleOverWhatIsHidden) {
                                     {"--tmpfs", "/run"},
                                     {"--ro-bind-try", "/home/me/driver", "/home/me/driver"},
                                     {"--ro-bind-try", "/run/cleave", "/run/cleave"},
-                                    {"--bind-try", "/dev/shm/cleave", "/dev/shm/cleave"},
                                     {"--ro-bind", "/dev/null", "/run/cleave/server.sock"},
                                     {"--tmpfs", "/var/log/traces"},
                                     {"--ro-bind", "/var/seed", kSeedInside},

@@ -1,0 +1,362 @@
+#include "interpose/broker/broker.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <poll.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include <sys/socket.h>
+
+#include "base/fork_locks.h"
+#include "base/log.h"
+#include "base/mutex.h"
+#include "interpose/broker/figures_page.h"
+#include "interpose/broker/messages.h"
+#include "limits/live_limits.h"
+#include "limits/memory_ledger.h"
+#include "neighbours/registry_entry.h"
+#include "turns/turns.h"
+
+namespace cleave::interpose {
+namespace {
+
+// How often the settings and the other process's figures are looked at.
+constexpr int kPeriodMs = 500;
+// How long a holder may go on that should have yielded.
+constexpr turns::Ns kLongestOverrun = 1'000'000'000;
+// Calls that wait: the other process makes one at a time on a device.
+constexpr std::size_t kMostWaitingCalls = 16;
+
+turns::Priority priority_of(base::TurnPriority priority) {
+  return priority == base::TurnPriority::high         ? turns::Priority::high
+         : priority == base::TurnPriority::background ? turns::Priority::background
+                                                      : turns::Priority::normal;
+}
+
+}  // namespace
+
+class Broker::State {
+ public:
+  // One of the devices, and what the other process has on it.
+  struct Device {
+    std::uint64_t identity = 0;
+    std::string name;
+    std::unique_ptr<limits::MemoryLedger> ledger;
+    bool ledger_failed = false;
+    std::unique_ptr<turns::Turns> turns;
+    unsigned divisor = 1;
+    std::atomic<turns::Ns> overruns_since{0};  // it should have yielded; 0: it need not
+    std::atomic<int> interrupt{0};
+
+    // The calls that wait are made by a thread of their own.
+    std::thread waiter;
+    base::Mutex mutex;
+    base::CondVar changed;
+    std::deque<BrokerRequest> waiting CLEAVE_GUARDED_BY(mutex);
+  };
+
+  State(int channel, const FiguresPage& page, const base::Configuration& configuration)
+      : channel_(channel),
+        page_(page),
+        settings_(configuration.settings),
+        live_(configuration),
+        entry_(forks_, settings_.registry) {}
+
+  std::string run();
+
+ private:
+  [[nodiscard]] bool is_capped() const { return live_.cap().permille != 0 && !live_.cap().borrow; }
+  bool receive();
+  bool handle(const BrokerRequest& request);
+  void handle_turns(std::uint8_t number, Device& device, const BrokerRequest& request);
+  void join(std::uint8_t number, Device& device, const BrokerRequest& request);
+  bool wait_for_turn(std::uint8_t number, Device& device, const BrokerRequest& request);
+  void serve_waits(std::uint8_t number, Device& device);
+  bool should_yield(Device& device);
+  void book(std::uint8_t number, Device& device, const BrokerRequest& request);
+  void send(BrokerAnswer answer, std::uint8_t number, Device& device);
+  void follow_settings();
+  void fail(const std::string& why);
+
+  const int channel_;
+  const FiguresPage& page_;
+  const base::Settings settings_;
+  limits::LiveLimits live_;
+  base::ForkLocks forks_;
+  neighbours::RegistryEntry entry_;
+  bool sealed_ = false;
+  std::vector<std::unique_ptr<Device>> devices_;
+  std::atomic<bool> failed_{false};
+  base::Mutex mutex_;
+  std::string why_ CLEAVE_GUARDED_BY(mutex_);
+};
+
+// For one that has limits there is no going on without.
+void Broker::State::fail(const std::string& why) {
+  const base::MutexLock lock(mutex_);
+  if (why_.empty()) why_ = why;
+  failed_ = true;
+  ::shutdown(channel_, SHUT_RDWR);  // run() ends
+}
+
+// One that does not read is stuck, or does so on purpose.
+void Broker::State::send(BrokerAnswer answer, std::uint8_t number, Device& device) {
+  answer.device = number;
+  if (device.turns) {
+    turns::Turns& turns = *device.turns;
+    answer.has_joined = turns.has_joined() ? 1 : 0;
+    answer.has_company = turns.has_company() ? 1 : 0;
+    answer.needs_turns = turns.contended() ? 1 : 0;
+    answer.haste = static_cast<std::uint8_t>(turns.haste_of_others());
+    answer.pauses = turns.pauses() ? 1 : 0;
+    answer.waits = turns.waits();
+    if (answer.has_joined == 0 && answer.problem[0] == '\0') put_text(answer.problem, turns.problem());
+  }
+  if (::send(channel_, &answer, sizeof answer, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+    ::shutdown(channel_, SHUT_RDWR);
+}
+
+void Broker::State::join(std::uint8_t number, Device& device, const BrokerRequest& request) {
+  turns::Options options;
+  options.folder = settings_.registry;
+  options.identity = std::to_string(device.identity);
+  options.device = device.name;
+  options.weight = live_.weight();
+  options.cap = static_cast<std::uint16_t>(live_.cap().permille);
+  options.borrows = live_.cap().borrow;
+  options.tenant = live_.tenant();
+  options.priority = priority_of(settings_.turns.priority);
+  options.only_if_needed = request.flag != 0;
+  options.on_change = [this, number, &device] { send({}, number, device); };
+  if (!device.turns) {
+    device.turns = std::make_unique<turns::Turns>(forks_, std::move(options));
+    device.waiter = std::thread([this, number, &device] { serve_waits(number, device); });
+  }
+  std::string problem;
+  BrokerAnswer answer;
+  answer.number = request.number;
+  answer.yes = device.turns->enter(problem) ? 1 : 0;
+  put_text(answer.problem, problem);
+  if (answer.yes == 0 && is_capped()) fail("no turns: " + problem);
+  send(answer, number, device);
+}
+
+// In the device's thread.
+void Broker::State::serve_waits(std::uint8_t number, Device& device) {
+  base::MutexLock lock(device.mutex);
+  for (;;) {
+    while (device.waiting.empty()) device.changed.wait(lock);
+    const BrokerRequest request = device.waiting.front();
+    lock.unlock();
+    BrokerAnswer answer;
+    answer.number = request.number;
+    if (request.op == BrokerOp::begin) {
+      answer.yes = device.turns->begin() ? 1 : 0;
+    } else {
+      answer.yes = device.turns->yield(&device.interrupt) ? 1 : 0;
+    }
+    device.overruns_since = 0;
+    if (answer.yes == 0 && is_capped() && !device.turns->has_joined())
+      fail("no turns any more: " + device.turns->problem());
+    lock.lock();
+    device.waiting.pop_front();
+    lock.unlock();
+    send(answer, number, device);
+    lock.lock();
+  }
+}
+
+bool Broker::State::wait_for_turn(std::uint8_t number, Device& device, const BrokerRequest& request) {
+  if (!device.turns) {
+    BrokerAnswer answer;
+    answer.number = request.number;
+    send(answer, number, device);
+    return true;
+  }
+  if (request.op == BrokerOp::yield) device.interrupt = 0;
+  const base::MutexLock lock(device.mutex);
+  if (device.waiting.size() == kMostWaitingCalls) return false;
+  device.waiting.push_back(request);
+  device.changed.notify_one();
+  return true;
+}
+
+// A holder that goes on after it should have yielded has no more signs of life, and so loses the device.
+bool Broker::State::should_yield(Device& device) {
+  const turns::Ns now = turns::monotonic_now();
+  const turns::Ns since = device.overruns_since;
+  if (since != 0 && now - since > kLongestOverrun) return true;
+  const bool should = device.turns->should_yield();
+  if (!should) device.overruns_since = 0;
+  if (should && since == 0) device.overruns_since = now;
+  return should;
+}
+
+void Broker::State::handle_turns(std::uint8_t number, Device& device, const BrokerRequest& request) {
+  BrokerAnswer answer;
+  answer.number = request.number;
+  const auto a = static_cast<turns::Ns>(request.a);
+  turns::Turns* const turns = device.turns.get();
+  if (turns != nullptr) {
+    switch (request.op) {
+      case BrokerOp::should_yield:
+        answer.yes = should_yield(device) ? 1 : 0;
+        break;
+      case BrokerOp::need:
+        if (request.a <= static_cast<std::uint64_t>(turns::Need::long_launches))
+          answer.yes = turns->need(static_cast<turns::Need>(request.a)) ? 1 : 0;
+        break;
+      case BrokerOp::others: {
+        const turns::Turns::Others others = turns->others();
+        answer.a = static_cast<std::uint64_t>(others.piece);
+        answer.b = others.busy;
+        break;
+      }
+      case BrokerOp::interrupt:
+        device.interrupt = 1;
+        break;
+      case BrokerOp::end:
+        turns->end(std::clamp<turns::Ns>(a, 0, kLongestOverrun));
+        device.overruns_since = 0;
+        break;
+      case BrokerOp::credit:
+        if (!is_capped()) turns->credit(std::clamp<turns::Ns>(a, 0, kLongestOverrun));
+        break;
+      case BrokerOp::withdraw_need:
+        turns->withdraw_need();
+        break;
+      case BrokerOp::show_piece:
+        turns->show_piece(std::clamp<turns::Ns>(a, 0, kLongestOverrun));
+        break;
+      case BrokerOp::show_busy:
+        turns->show_busy();
+        break;
+      case BrokerOp::weigh:
+        device.divisor = static_cast<unsigned>(std::clamp<turns::Ns>(a, 1, turns::kMaxWeight));
+        turns->set_weight(live_.weight(), device.divisor);
+        break;
+      case BrokerOp::leave:
+        turns->leave();
+        break;
+      default:
+        break;
+    }
+  }
+  if (request.number != 0) send(answer, number, device);
+}
+
+// The limit is that of the settings here, whatever the other process takes it for.
+void Broker::State::book(std::uint8_t number, Device& device, const BrokerRequest& request) {
+  using Answer = limits::MemoryLedger::Answer;
+  const bool is_limited = live_.memory() != 0;
+  std::string problem;
+  if (!device.ledger && !device.ledger_failed) {
+    device.ledger = limits::MemoryLedger::open(settings_.registry, std::to_string(device.identity),
+                                               live_.tenant(), problem, device.name);
+  }
+  BrokerAnswer answer;
+  answer.number = request.number;
+  const Answer booked = device.ledger ? device.ledger->book(request.a, live_.memory()) : Answer::unusable;
+  if (booked == Answer::unusable && !std::exchange(device.ledger_failed, true)) {
+    base::log_line((is_limited ? "no memory, since its limit cannot be kept: " : "memory is not booked: ") +
+                   (device.ledger ? device.ledger->problem() : problem));
+    device.ledger.reset();
+  }
+  answer.yes = booked == Answer::booked || (booked == Answer::unusable && !is_limited) ? 1 : 0;
+  answer.a = booked == Answer::beyond ? device.ledger->excess() : request.a;
+  send(answer, number, device);
+}
+
+// False: no message of the other side's that there may be.
+bool Broker::State::handle(const BrokerRequest& request) {
+  if (request.op > kLastBrokerOp) return false;
+  if (request.op == BrokerOp::declare) {
+    if (sealed_ || devices_.size() == kMostBrokeredDevices) return false;
+    devices_.push_back(std::make_unique<Device>());
+    devices_.back()->identity = request.a;
+    devices_.back()->name = text_in(request.text);
+    return true;
+  }
+  if (request.op == BrokerOp::seal) return !std::exchange(sealed_, true);
+  if (!sealed_ || request.device >= devices_.size()) return false;
+  Device& device = *devices_[request.device];
+  switch (request.op) {
+    case BrokerOp::join:
+      join(request.device, device, request);
+      return true;
+    case BrokerOp::begin:
+    case BrokerOp::yield:
+      return wait_for_turn(request.device, device, request);
+    case BrokerOp::book:
+      book(request.device, device, request);
+      return true;
+    case BrokerOp::release:
+      if (device.ledger) device.ledger->release(request.a);
+      return true;
+    default:
+      handle_turns(request.device, device, request);
+      return true;
+  }
+}
+
+// Descriptors that come with a message the kernel drops.
+bool Broker::State::receive() {
+  BrokerRequest request;
+  const ssize_t got = ::recv(channel_, &request, sizeof request, MSG_DONTWAIT | MSG_TRUNC);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+  return got == static_cast<ssize_t>(sizeof request) && handle(request);
+}
+
+void Broker::State::follow_settings() {
+  if (live_.poll()) {
+    for (const auto& device : devices_) {
+      if (!device->turns) continue;
+      device->turns->set_weight(live_.weight(), device->divisor);
+      device->turns->set_cap(static_cast<std::uint16_t>(live_.cap().permille), live_.cap().borrow);
+    }
+  }
+  page_.copy_to(entry_, [this](std::uint64_t identity) {
+    return std::any_of(devices_.begin(), devices_.end(),
+                       [&](const auto& each) { return each->identity == identity; });
+  });
+}
+
+std::string Broker::State::run() {
+  bool open = true;
+  turns::Ns looked = 0;
+  while (open && !failed_) {
+    pollfd watched{channel_, POLLIN, 0};
+    if (::poll(&watched, 1, kPeriodMs) > 0) open = receive();
+    const turns::Ns now = turns::monotonic_now();
+    if (now - looked < turns::Ns{kPeriodMs} * 1'000'000) continue;
+    looked = now;
+    follow_settings();
+  }
+  entry_.withdraw();
+  for (const auto& device : devices_) {
+    if (device->turns) device->turns->leave_at_exit();
+    device->ledger.reset();
+  }
+  const base::MutexLock lock(mutex_);
+  return why_;
+}
+
+Broker::Broker(int channel) : channel_(channel), is_open_(page_.send(channel)) {}
+
+// The threads of the devices never end, and neither does what they use: the process does.
+std::string Broker::run(const base::Configuration& configuration) {
+  if (!is_open_) return {};
+  auto state = std::make_unique<State>(channel_, page_, configuration);
+  std::string why = state->run();
+  static_cast<void>(state.release());
+  return why;
+}
+
+}  // namespace cleave::interpose

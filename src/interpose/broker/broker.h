@@ -1,0 +1,38 @@
+// A broker: takes turns and books memory for one process that may not write to the registry, and enters it there. It runs in a process of
+// its own, which that process can neither write to nor signal, and reads nothing from it but messages of fixed size (messages.h).
+//
+// What limits the other process is decided here, by the settings that the broker has been given: weight, class, cap and memory limit,
+// the tenant to charge. Device time is charged by the clock here, from a grant to its return; a holder that should have yielded for a
+// second and goes on showing signs of life loses the device, as one that shows none for a lease. Only devices count that were declared
+// before the other process has read anything from a client.
+//
+// What the other process says of itself (its counters, which it writes into a page that it shares with the broker; how long it has left the
+// device idle, which is not believed of one with a cap) is its word.
+//
+// Damage to the shared files ends the broker of a process with limits (fails closed); others go on without.
+#pragma once
+
+#include <string>
+
+#include "base/configuration.h"
+#include "interpose/broker/figures_page.h"
+
+namespace cleave::interpose {
+
+class Broker {
+ public:
+  // `channel` leads to the process, which waits for the page that is sent to it here, and then sends its declarations.
+  explicit Broker(int channel);
+
+  // Serves until the channel is closed. `configuration` is the other process's. Empty: the channel has ended; else why its limits cannot
+  // be kept any more. For one thread, once.
+  std::string run(const base::Configuration& configuration);
+
+ private:
+  class State;
+  const int channel_;
+  FiguresPage page_;
+  const bool is_open_;
+};
+
+}  // namespace cleave::interpose

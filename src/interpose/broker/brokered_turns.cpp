@@ -1,0 +1,143 @@
+#include "interpose/broker/brokered_turns.h"
+
+#include <algorithm>
+
+namespace cleave::interpose {
+namespace {
+
+// The broker is told no more often how long others wait.
+constexpr turns::Ns kBetweenPieces = 10'000'000;
+
+BrokerRequest request_of(BrokerOp op, std::uint8_t device, std::uint64_t a) {
+  BrokerRequest request;
+  request.op = op;
+  request.device = device;
+  request.a = a;
+  return request;
+}
+
+}  // namespace
+
+BrokeredTurns::BrokeredTurns(BrokerClient& client, base::ForkLocks& forks, const turns::Options& options)
+    : Turns(forks, options), client_(client), device_(client.number_of(options.identity)) {
+  if (device_) client_.set_follower(*device_, [this](const BrokerAnswer& answer) { follow(answer); });
+}
+
+BrokeredTurns::~BrokeredTurns() {
+  leave();
+  if (device_) client_.set_follower(*device_, nullptr);
+}
+
+void BrokeredTurns::follow(const BrokerAnswer& answer) noexcept {
+  joined_ = answer.has_joined != 0;
+  company_->exists = joined_ && answer.has_company != 0;
+  company_->needs_turns = joined_ && answer.needs_turns != 0;
+  haste_ = static_cast<turns::Haste>(std::min<std::uint8_t>(answer.haste, 2));
+  pauses_ = answer.pauses != 0;
+  waits_ = answer.waits;
+  if (joined_ || answer.problem[0] == '\0') return;
+  const base::MutexLock lock(mutex_);
+  problem_ = text_in(answer.problem);
+}
+
+void BrokeredTurns::lose() noexcept {
+  joined_ = false;
+  is_capped_ = false;
+  company_->forget();
+  const base::MutexLock lock(mutex_);
+  if (problem_.empty()) problem_ = "the broker has ended";
+}
+
+void BrokeredTurns::tell(BrokerOp op, turns::Ns a) noexcept {
+  if (device_ && joined_) client_.tell(request_of(op, *device_, static_cast<std::uint64_t>(a)));
+}
+
+std::optional<BrokerAnswer> BrokeredTurns::call(BrokerOp op, std::uint64_t a,
+                                                const std::atomic<int>* interrupt) noexcept {
+  if (!device_ || !joined_) return std::nullopt;
+  bool interrupted = false;
+  const auto look = [&] {
+    if (interrupt == nullptr || interrupt->load() == 0 || std::exchange(interrupted, true)) return;
+    tell(BrokerOp::interrupt);
+  };
+  auto answer =
+      client_.call(request_of(op, *device_, a), interrupt != nullptr ? look : std::function<void()>());
+  if (!answer) lose();
+  return answer;
+}
+
+bool BrokeredTurns::enter(std::string& problem) {
+  if (joined_) return true;
+  if (!device_) return problem = "it is not one of the server's devices", false;
+  BrokerRequest request = request_of(BrokerOp::join, *device_, 0);
+  request.flag = options_.only_if_needed ? 1 : 0;
+  const auto answer = client_.call(request);
+  if (answer && answer->yes != 0) return true;
+  problem = answer ? text_in(answer->problem) : "the broker has ended";
+  if (!answer) lose();
+  return false;
+}
+
+void BrokeredTurns::leave() noexcept {
+  tell(BrokerOp::leave);
+  joined_ = false;
+  company_->forget();
+}
+
+bool BrokeredTurns::need(turns::Need need) noexcept {
+  if (need == turns::Need::none) return contended();
+  std::atomic<turns::Ns>& told = needs_until_[static_cast<std::size_t>(need)];
+  const turns::Ns lasts = turns::duration_of(need);
+  const turns::Ns now = turns::monotonic_now();
+  if (told.load(std::memory_order_relaxed) - now > lasts / 2) return contended();
+  const auto answer = call(BrokerOp::need, static_cast<std::uint64_t>(need));
+  if (!answer) return false;
+  told = now + lasts;
+  return answer->yes != 0 || contended();
+}
+
+void BrokeredTurns::withdraw_need() noexcept {
+  for (const turns::Need each : {turns::Need::unknown, turns::Need::waits})
+    needs_until_[static_cast<std::size_t>(each)] = 0;
+  tell(BrokerOp::withdraw_need);
+}
+
+void BrokeredTurns::show_piece(turns::Ns wait) noexcept {
+  const turns::Ns now = turns::monotonic_now();
+  if (now - piece_shown_.load(std::memory_order_relaxed) < kBetweenPieces) return;
+  piece_shown_ = now;
+  tell(BrokerOp::show_piece, wait);
+}
+
+BrokeredTurns::Others BrokeredTurns::others() noexcept {
+  const auto answer = call(BrokerOp::others);
+  return answer ? Others{static_cast<turns::Ns>(answer->a), answer->b} : Others{};
+}
+
+void BrokeredTurns::set_weight(std::uint32_t /*weight*/, std::uint32_t divisor) noexcept {
+  if (divisor_.exchange(divisor) != divisor) tell(BrokerOp::weigh, divisor);
+}
+
+bool BrokeredTurns::begin() noexcept {
+  const auto answer = call(BrokerOp::begin);
+  return answer && answer->yes != 0;
+}
+
+bool BrokeredTurns::should_yield() noexcept {
+  const auto answer = call(BrokerOp::should_yield);
+  return answer && answer->yes != 0;
+}
+
+bool BrokeredTurns::yield(const std::atomic<int>* interrupt) noexcept {
+  const auto answer = call(BrokerOp::yield, 0, interrupt);
+  return answer && answer->yes != 0;
+}
+
+std::string BrokeredTurns::problem() noexcept try {
+  const base::MutexLock lock(mutex_);
+  return problem_;
+} catch (...) {
+  return {};
+}
+
+}  // namespace cleave::interpose

@@ -1,0 +1,62 @@
+// The turns on one device that a broker takes for this process.
+//
+// Thread-safe.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "interpose/broker/broker_client.h"
+#include "turns/turns.h"
+
+namespace cleave::interpose {
+
+class BrokeredTurns final : public turns::Turns {
+ public:
+  BrokeredTurns(BrokerClient& client, base::ForkLocks& forks, const turns::Options& options);
+  BrokeredTurns(const BrokeredTurns&) = delete;
+  BrokeredTurns& operator=(const BrokeredTurns&) = delete;
+  ~BrokeredTurns() override;
+
+  bool enter(std::string& problem) override;
+  void leave() noexcept override;
+  void leave_at_exit() noexcept override { leave(); }
+  [[nodiscard]] bool has_joined() noexcept override { return joined_; }
+  bool need(turns::Need need) noexcept override;
+  void withdraw_need() noexcept override;
+  void show_piece(turns::Ns wait) noexcept override;
+  void show_busy() noexcept override { tell(BrokerOp::show_busy); }
+  [[nodiscard]] Others others() noexcept override;
+  // The weight itself is the broker's business, and so is the cap.
+  void set_weight(std::uint32_t weight, std::uint32_t divisor) noexcept override;
+  void set_cap(std::uint16_t /*cap*/, bool /*borrows*/) noexcept override {}
+  [[nodiscard]] bool begin() noexcept override;
+  void credit(turns::Ns idle) noexcept override { tell(BrokerOp::credit, idle); }
+  [[nodiscard]] bool should_yield() noexcept override;
+  [[nodiscard]] bool yield(const std::atomic<int>* interrupt) noexcept override;
+  void end(turns::Ns grace) noexcept override { tell(BrokerOp::end, grace); }
+  // Only the broker knows.
+  [[nodiscard]] turns::WaitCauses wait_causes() override { return {}; }
+  [[nodiscard]] std::string problem() noexcept override;
+
+ private:
+  void tell(BrokerOp op, turns::Ns a = 0) noexcept;
+  [[nodiscard]] std::optional<BrokerAnswer> call(BrokerOp op, std::uint64_t a = 0,
+                                                 const std::atomic<int>* interrupt = nullptr) noexcept;
+  void follow(const BrokerAnswer& answer) noexcept;
+  void lose() noexcept;
+
+  BrokerClient& client_;
+  const std::optional<std::uint8_t> device_;
+  std::atomic<bool> joined_{false};
+  std::array<std::atomic<turns::Ns>, 4> needs_until_{};
+  std::atomic<std::uint32_t> divisor_{1};
+  std::atomic<turns::Ns> piece_shown_{0};
+  base::Mutex mutex_;
+  std::string problem_ CLEAVE_GUARDED_BY(mutex_);
+};
+
+}  // namespace cleave::interpose

@@ -1,0 +1,82 @@
+// What a process that may not write to the registry and its broker send each other, over a SOCK_SEQPACKET socket pair: messages of
+// fixed size, without descriptors but for one that the broker sends first (the page of figures, figures.h).
+//
+// The broker believes nothing of what comes: the requests are those that a program without a broker makes of its files by itself, so
+// that whoever sends others gets no more than one who sends these at other times.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "turns/turns.h"
+
+namespace cleave::interpose {
+
+enum class BrokerOp : std::uint8_t {
+  declare,  // a device: `a` is its identity, `text` its name. Not after `seal`
+  seal,     // all devices have been declared, and nothing that a client has sent has been read before
+  // The turns on a device. With an answer:
+  join,  // `flag`: only if needed
+  begin,
+  yield,
+  should_yield,
+  need,  // `a`: which
+  others,
+  // Without one:
+  interrupt,  // the yield that waits
+  end,        // `a`: the grace
+  credit,     // `a`: the idle time
+  withdraw_need,
+  show_piece,  // `a`: the wait
+  show_busy,
+  weigh,  // `a`: the divisor of the weight
+  leave,
+  // The ledger of a device. With an answer: `book`.
+  book,     // `a` bytes
+  release,  // `a` bytes
+};
+inline constexpr auto kLastBrokerOp = BrokerOp::release;
+
+struct BrokerRequest {
+  std::uint32_t number = 0;  // of the answer; 0: none is wanted
+  BrokerOp op = BrokerOp::seal;
+  std::uint8_t device = 0;  // in the order in which they have been declared
+  std::uint8_t flag = 0;
+  std::uint8_t unused = 0;
+  std::uint64_t a = 0;
+  std::array<char, 64> text{};
+};
+static_assert(sizeof(BrokerRequest) == 80);
+
+struct BrokerAnswer {
+  std::uint32_t number = 0;  // 0: news
+  std::uint8_t device = 0;
+  std::uint8_t yes = 0;  // what the call returns
+  // How the device's turns are now.
+  std::uint8_t has_company = 0;
+  std::uint8_t needs_turns = 0;
+  std::uint8_t has_joined = 0;
+  std::uint8_t haste = 0;
+  std::uint8_t pauses = 0;
+  std::uint8_t unused = 0;
+  std::uint64_t a = 0;
+  std::uint64_t b = 0;
+  std::uint64_t waits = 0;
+  std::array<char, 96> problem{};
+};
+static_assert(sizeof(BrokerAnswer) == 136);
+
+inline constexpr unsigned kMostBrokeredDevices = 32;
+
+// A text, cut to fit, with a final NUL.
+template <std::size_t size>
+void put_text(std::array<char, size>& to, std::string_view text) {
+  to = {};
+  std::copy_n(text.begin(), std::min(text.size(), size - 1), to.begin());
+}
+template <std::size_t size>
+std::string text_in(const std::array<char, size>& from) {
+  return {from.begin(), std::find(from.begin(), from.end(), '\0')};
+}
+
+}  // namespace cleave::interpose

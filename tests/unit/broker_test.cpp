@@ -1,0 +1,262 @@
+// A broker and the process that it takes turns and books memory for, as threads of this process.
+#include "interpose/broker/broker.h"
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <memory>
+#include <thread>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include "interpose/broker/brokered_turns.h"
+#include "interpose/broker/participation.h"
+#include "neighbours/registry_folder.h"
+#include "tests/kit/eventually.h"
+#include "tests/kit/temporary_folder.h"
+#include "tests/unit/turns/participant.h"
+
+namespace cleave::interpose {
+namespace {
+
+constexpr std::uint64_t kDevice = 1234;
+
+base::Configuration configuration_in(const std::string& folder) {
+  base::Configuration configuration;
+  configuration.settings.registry = folder;
+  return configuration;
+}
+
+// A broker with what it serves. Everything lives as long as the test's process, as in a server.
+struct Served {
+  explicit Served(const base::Configuration& given) : configuration(*new base::Configuration(given)) {
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    auto* const broker = new Broker(ends[0]);
+    std::packaged_task<std::string()> serve([this, broker] { return broker->run(configuration); });
+    why = serve.get_future();
+    std::thread(std::move(serve)).detach();
+    client = new BrokerClient(ends[1]);
+  }
+  void declare() const { client->declare({{kDevice, "device"}}); }
+  // What the broker says in the end, once the process has.
+  std::string end() {
+    shutdown(ends[1], SHUT_RDWR);
+    return why.get();
+  }
+
+  const base::Configuration& configuration;
+  int ends[2] = {-1, -1};
+  std::future<std::string> why;
+  BrokerClient* client = nullptr;
+};
+
+struct BrokerTest : testing::Test {
+  kit::TemporaryFolder folder;
+  base::Configuration configuration = configuration_in(folder.path());
+  base::ForkLocks forks;
+
+  [[nodiscard]] turns::Options options(const std::string& identity = std::to_string(kDevice)) const {
+    turns::Options made = turns::options_in(folder.path());
+    made.identity = identity;
+    return made;
+  }
+  [[nodiscard]] std::string file_of(const char* kind) const {
+    for (const auto& each : std::filesystem::directory_iterator(folder.path())) {
+      if (each.path().filename().string().starts_with(kind)) return each.path().string();
+    }
+    return {};
+  }
+  static void damage(const std::string& file) {
+    std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).write("\xff\xff\xff\xff", 4);
+  }
+  static std::unique_ptr<limits::MemoryLedger> ledger_of(const Served& served) {
+    set_broker(served.client);
+    std::string problem;
+    auto ledger = open_ledger("", std::to_string(kDevice), "", problem, "");
+    set_broker(nullptr);
+    return ledger;
+  }
+};
+
+TEST_F(BrokerTest, ItsProcessTakesTurnsWithOthersOfTheHost) {
+  Served served(configuration);
+  served.declare();
+  BrokeredTurns a(*served.client, forks, options());
+  std::string problem;
+  ASSERT_TRUE(a.enter(problem)) << problem;
+  turns::Member b(options());
+  ASSERT_TRUE(b.joined);
+  EXPECT_TRUE(kit::eventually([&] { return a.has_company(); }));
+  EXPECT_TRUE(a.contended());
+  ASSERT_TRUE(b.turns.begin());
+  std::atomic<bool> holds{false};
+  std::jthread waiting([&] { holds = a.begin(); });
+  EXPECT_TRUE(kit::eventually([&] {
+    const auto all = b.turns.snapshot();
+    return all.size() == 2 && (all[0].waits || all[1].waits);
+  }));
+  EXPECT_FALSE(holds);
+  b.turns.end();
+  waiting.join();
+  EXPECT_TRUE(holds);
+  a.end(0);
+  EXPECT_TRUE(b.turns.begin());
+  a.leave();
+  EXPECT_TRUE(kit::eventually([&] { return b.turns.snapshot().size() == 1; }));
+  EXPECT_EQ(served.end(), "");
+}
+
+TEST_F(BrokerTest, AYieldThatIsInterruptedReturns) {
+  Served served(configuration);
+  served.declare();
+  BrokeredTurns a(*served.client, forks, options());
+  std::string problem;
+  ASSERT_TRUE(a.enter(problem)) << problem;
+  turns::Member b(options());
+  ASSERT_TRUE(a.begin());
+  std::jthread other([&] { static_cast<void>(b.turns.begin()); });
+  EXPECT_TRUE(kit::eventually([&] { return a.should_yield(); }));
+  const std::atomic<int> interrupt{1};
+  EXPECT_FALSE(a.yield(&interrupt));
+  b.turns.end();
+}
+
+TEST_F(BrokerTest, AHolderThatNeverYieldsLosesTheDevice) {
+  turns::Options fast = options();
+  fast.timing = {};
+  Served served(configuration);
+  served.declare();
+  BrokeredTurns a(*served.client, forks, fast);
+  std::string problem;
+  ASSERT_TRUE(a.enter(problem)) << problem;
+  turns::Member b(fast);
+  ASSERT_TRUE(a.begin());
+  std::atomic<bool> ended{false};
+  std::jthread signs([&] {
+    while (!ended) static_cast<void>(a.should_yield());
+  });
+  EXPECT_TRUE(b.turns.begin()) << "within about a second";
+  ended = true;
+}
+
+TEST_F(BrokerTest, DevicesThatWereNotDeclaredLeaveNothingInTheRegistry) {
+  Served served(configuration);
+  served.declare();
+  BrokeredTurns other(*served.client, forks, options("77"));
+  std::string problem;
+  EXPECT_FALSE(other.enter(problem));
+  EXPECT_FALSE(problem.empty());
+  BrokerRequest late;
+  late.op = BrokerOp::declare;
+  late.a = 77;
+  served.client->tell(late);
+  EXPECT_EQ(served.why.get(), "") << "and ends the broker";
+  EXPECT_EQ(file_of("turns-"), "");
+}
+
+TEST_F(BrokerTest, MessagesThatThereAreNotEndItAndNothingElse) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, sizeof(BrokerRequest) - 1,
+                                 sizeof(BrokerRequest), sizeof(BrokerRequest) + 1, std::size_t{4096}}) {
+    Served served(configuration);
+    served.declare();
+    const std::string garbage(size, '\xff');
+    ASSERT_EQ(send(served.ends[1], garbage.data(), size, MSG_NOSIGNAL), static_cast<ssize_t>(size));
+    EXPECT_EQ(served.why.get(), "");
+  }
+}
+
+TEST_F(BrokerTest, TheLimitIsTheBrokersAndHoldsForAllOfTheTenant) {
+  configuration.settings.limits.memory = 1000;
+  configuration.settings.limits.tenant = "alice";
+  Served first(configuration);
+  Served second(configuration);
+  first.declare();
+  second.declare();
+  using Answer = limits::MemoryLedger::Answer;
+  const auto a = ledger_of(first);
+  const auto b = ledger_of(second);
+  EXPECT_EQ(a->book(600, 0), Answer::booked) << "whatever the process takes for its limit";
+  EXPECT_EQ(b->book(600, 0), Answer::beyond);
+  EXPECT_EQ(b->excess(), 200U);
+  EXPECT_EQ(b->book(400, 0), Answer::booked);
+  a->release(600);
+  EXPECT_TRUE(kit::eventually([&] { return b->book(600, 0) == Answer::booked; }));
+}
+
+TEST_F(BrokerTest, ADamagedLedgerGivesNobodyWithALimitMore) {
+  using Answer = limits::MemoryLedger::Answer;
+  configuration.settings.limits.memory = 1000;
+  Served first(configuration);
+  first.declare();
+  EXPECT_EQ(ledger_of(first)->book(1, 0), Answer::booked);
+  damage(file_of("memory-"));
+  Served limited(configuration);
+  limited.declare();
+  EXPECT_EQ(ledger_of(limited)->book(1, 0), Answer::beyond);
+  configuration.settings.limits.memory = 0;
+  Served free(configuration);
+  free.declare();
+  EXPECT_EQ(ledger_of(free)->book(1, 0), Answer::booked);
+}
+
+TEST_F(BrokerTest, DamagedTurnsEndTheBrokerOfAProcessWithACap) {
+  for (const unsigned cap : {0U, 100U}) {
+    base::Configuration capped = configuration;
+    capped.settings.limits.cap.permille = cap;
+    Served served(capped);
+    served.declare();
+    BrokeredTurns a(*served.client, forks, options());
+    std::string problem;
+    ASSERT_TRUE(a.enter(problem)) << problem;
+    ASSERT_TRUE(a.begin());
+    a.end(0);
+    const std::string file = file_of("turns-");
+    damage(file);
+    EXPECT_FALSE(a.begin());
+    if (cap != 0) {
+      EXPECT_NE(served.why.get(), "");
+    } else {
+      EXPECT_EQ(served.end(), "");
+    }
+    std::filesystem::remove(file);
+  }
+}
+
+TEST_F(BrokerTest, WithoutItsBrokerAProcessWaitsForNothing) {
+  Served served(configuration);
+  served.declare();
+  BrokeredTurns a(*served.client, forks, options());
+  std::string problem;
+  ASSERT_TRUE(a.enter(problem)) << problem;
+  const auto ledger = ledger_of(served);
+  static_cast<void>(served.end());
+  EXPECT_FALSE(a.begin());
+  EXPECT_FALSE(a.should_yield());
+  EXPECT_FALSE(a.contended());
+  EXPECT_EQ(ledger->book(1, 0), limits::MemoryLedger::Answer::beyond);
+}
+
+TEST_F(BrokerTest, EntersItsProcessInTheRegistry) {
+  Served served(configuration);
+  served.declare();
+  ASSERT_NE(served.client->figures(), nullptr);
+  neighbours::RegistryEntry entry(forks, folder.path());
+  entry.use_page(served.client->figures());
+  entry.add_device(kDevice);
+  entry.add_device(77);
+  entry.publish();
+  entry.count_unsplit();
+  EXPECT_TRUE(kit::eventually([&] {
+    const auto all = neighbours::live_entries(folder.path());
+    return all.size() == 1 && cleave_registry_unsplit(&all[0].entry) == 1 &&
+           all[0].entry.devices[0] == kDevice && all[0].entry.devices[1] == 0;
+  }));
+  static_cast<void>(served.end());
+  EXPECT_EQ(neighbours::live_entries(folder.path()).size(), 0U);
+}
+
+}  // namespace
+}  // namespace cleave::interpose
