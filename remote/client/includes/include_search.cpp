@@ -268,9 +268,8 @@ std::vector<std::string> rewritten_options(std::string_view options, const Build
 bool reports_missing_file(std::string_view log) {
   constexpr std::array<std::string_view, 4> kPhrases{"not found", "No such file", "could not open",
                                                      "cannot open"};
-  return std::any_of(kPhrases.begin(), kPhrases.end(), [log](std::string_view phrase) {
-    return log.find(phrase) != std::string_view::npos;
-  });
+  return std::any_of(kPhrases.begin(), kPhrases.end(),
+                     [log](std::string_view phrase) { return log.find(phrase) != std::string_view::npos; });
 }
 
 IncludedFiles find_included_files(const std::vector<std::string_view>& texts,
