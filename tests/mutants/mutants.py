@@ -112,7 +112,10 @@ MUTANTS = {
     ),
     "watched_without_a_flush": (
         "src/interpose/waits/wait.cpp",
-        {"return context_.next.clFlush(queue_) == CL_SUCCESS;": "return true;"},
+        {
+            "return flush_pinned(context_.next, context_.records.queues, queue_) && marked;": ""
+            "return static_cast<void>(context_.records.queues.unpin(queue_)), marked;"
+        },
     ),
     "callbacks_watch": ("src/interpose/waits/wait.cpp", {"!CallbackScope::inside() && ": ""}),
     "pending_user_event_forgotten": (
