@@ -1,6 +1,7 @@
 #include "interpose/broker/brokered_turns.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cleave::interpose {
 namespace {
