@@ -250,8 +250,7 @@ void make_kernels(Rig& rig) {
   for (const auto& [argument, name] : {std::pair<const void*, const char*>{&rig.buffer, "buffer"},
                                        {&rig.image, "image"},
                                        {&rig.sampler, "sampler"},
-                                       {&rig.other_buffer, "other"},
-                                       {rig.host, "zero"}}) {
+                                       {&rig.other_buffer, "other"}}) {
     // Much memory follows it, since some sizes are wrong.
     std::byte* const value = rig.host + (std::size_t{1} << 20U);
     std::memcpy(value, argument, sizeof(void*));
