@@ -1,6 +1,9 @@
 #include "monitor/client.h"
 
 #include <algorithm>
+#include <span>
+
+#include "daemon/peer_stream.h"
 
 namespace cleave::monitor {
 namespace {
@@ -71,8 +74,8 @@ void Client::read() {
   if (!stream_.is_open()) return;
   std::array<char, kReadSize> bytes{};
   daemon::ErrorCode error;
-  const std::size_t got =
-      stream_.read_some(asio::buffer(bytes.data(), std::min(bytes.size(), input_allowance_)), error);
+  const std::size_t got = daemon::read_from_peer(
+      stream_, std::span(bytes).first(std::min(bytes.size(), input_allowance_)), error);
   if (error == asio::error::eof) {
     // The client may have closed only its own direction. If it is gone, sending this line fails.
     input_closed_ = alive_due_ = true;
@@ -107,7 +110,7 @@ void Client::disconnect(std::string_view last_line) {
     stream_.write_some(asio::buffer(last_line.data(), last_line.size()), ignored);
   }
   stream_.shutdown(daemon::Stream::shutdown_send, ignored);
-  stream_.close(ignored);
+  daemon::close_peer(stream_);
 }
 
 }  // namespace cleave::monitor

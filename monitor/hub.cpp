@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/monitor_line.h"
+#include "daemon/peer_stream.h"
 
 namespace cleave::monitor {
 namespace {
@@ -45,6 +46,7 @@ void Hub::refuse(daemon::Stream& stream) {
   const std::string bye = base::bye_line(kFull) + '\n';
   daemon::ErrorCode ignored;
   stream.write_some(asio::buffer(bye), ignored);
+  daemon::close_peer(stream);
   if (const auto times = refusal_log_limit_.record(now())) {
     log_line(std::to_string(*times) + " clients refused: there are " + std::to_string(clients()) +
              " already (see --max-clients and --clients-per-peer)");

@@ -19,18 +19,12 @@ bool send_with_descriptors(int socket, std::span<const std::byte> bytes, std::sp
 bool send_with_descriptor(int socket, std::span<const std::byte> bytes, int descriptor);
 
 // Receives at most `into.size()` bytes and the descriptors that came with them, which are closed on exec. Returns what
-// recvmsg(2) returned. The kernel closes more than kMaxDescriptors, which may take for ever (discard()): not for a socket to which
+// recvmsg(2) returned. The kernel closes more than kMaxDescriptors, which may take for ever (base/discard.h): not for a socket to which
 // somebody unknown may send, but with MSG_PEEK.
 long receive_with_descriptors(int socket, std::span<std::byte> into,
                               std::vector<base::FileDescriptor>& descriptors, int flags);
 // Receives at most `into.size()` bytes and the descriptor that came with them (-1: none), which is the caller's and closed on
 // exec. Further descriptors are closed. Returns what recvmsg(2) returned.
 long receive_with_descriptor(int socket, std::span<std::byte> into, int& descriptor, int flags);
-
-// Closes what a peer may have sent, or what may hold such descriptors in its queue. To close the last reference to a socket that
-// lingers would take as long as its sender has chosen: here it does not linger. A file whose file system does not answer may
-// block a thread, which is not the caller's.
-void discard(std::vector<base::FileDescriptor> descriptors) noexcept;
-void discard(base::FileDescriptor descriptor) noexcept;
 
 }  // namespace cleave::remote

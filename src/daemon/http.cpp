@@ -1,13 +1,16 @@
 #include "daemon/http.h"
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "daemon/peer_key.h"
 #include "daemon/peer_shares.h"
+#include "daemon/peer_stream.h"
 
-#include <asio/read_until.hpp>
 #include <asio/write.hpp>
 
 namespace cleave::daemon {
@@ -67,6 +70,7 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
   ~Connection() {
+    close_peer(stream_);
     open_->shares.remove(id_);
     open_->by_id.erase(id_);
   }
@@ -79,10 +83,7 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
     open_->by_id[id_] = this;
   }
   // Its operations end with errors, and with them its life.
-  void cut() {
-    ErrorCode ignored;
-    stream_.close(ignored);
-  }
+  void cut() { close_peer(stream_); }
 
   void start() {
     timer_.expires_after(server_.patience_);
@@ -90,13 +91,27 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
       const auto connection = self.lock();
       if (!error && connection) connection->cut();
     });
-    asio::async_read_until(stream_, asio::dynamic_buffer(text_, kMaxRequestSize), "\r\n\r\n",
-                           [self = shared_from_this()](const ErrorCode& error, std::size_t) {
-                             if (!error || error == asio::error::not_found) self->answer();
-                           });
+    wait_for_request();
   }
 
  private:
+  void wait_for_request() {
+    stream_.async_wait(Stream::wait_read, [self = shared_from_this()](const ErrorCode& error) {
+      if (!error) self->read();
+    });
+  }
+
+  void read() {
+    std::array<char, 1024> bytes;
+    ErrorCode error;
+    const std::size_t most = std::min(bytes.size(), kMaxRequestSize - text_.size());
+    const std::size_t got = read_from_peer(stream_, std::span(bytes).first(most), error);
+    if (error && error != asio::error::would_block && error != asio::error::try_again) return;
+    text_.append(bytes.data(), got);
+    if (text_.find("\r\n\r\n") != std::string::npos || text_.size() == kMaxRequestSize) return answer();
+    wait_for_request();
+  }
+
   void answer() {
     const std::string_view path = requested_path(text_);
     const bool head = text_.starts_with(kHead);

@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "base/discard.h"
 #include "base/file_descriptor.h"
 #include "base/mutex.h"
 #include "remote/server/front/credentials.h"

@@ -10,6 +10,7 @@
 
 #include <sys/socket.h>
 
+#include "base/discard.h"
 #include "remote/transport/descriptor_passing.h"
 
 namespace cleave::remote::server {

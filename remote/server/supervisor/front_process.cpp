@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "base/discard.h"
 #include "remote/server/log.h"
 #include "remote/server/supervisor/spawn.h"
 #include "remote/server/supervisor/worker_messages.h"

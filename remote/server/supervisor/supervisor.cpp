@@ -11,6 +11,7 @@
 
 #include <sys/signalfd.h>
 
+#include "base/discard.h"
 #include "base/file_descriptor.h"
 #include "daemon/listening_socket.h"
 #include "daemon/service_manager.h"

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "base/discard.h"
 #include "remote/server/log.h"
 #include "remote/server/peers/peer_messages.h"
 #include "remote/server/supervisor/process_end.h"

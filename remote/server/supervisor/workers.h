@@ -17,6 +17,7 @@
 
 #include <sys/types.h>
 
+#include "base/discard.h"
 #include "base/file_descriptor.h"
 #include "remote/server/options.h"
 #include "remote/server/sandbox/sandbox.h"
@@ -102,8 +103,8 @@ class Workers {
     std::string name;
     std::string end_reason;
     std::uint64_t most_memory = UINT64_MAX;  // of all its processes
-    Time kill_deadline = Time::max();        // if it has not exited by then
-    bool is_counted = false;                 // what it has said of its client's end
+    Time kill_deadline = Time::max();  // if it has not exited by then
+    bool is_counted = false;           // what it has said of its client's end
     bool is_killed = false;
     bool has_exited = false;
   };

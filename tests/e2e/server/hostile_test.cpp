@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "base/discard.h"
 #include "base/file_descriptor.h"
 #include "base/opencl.h"
 #include "remote/protocol/limits.h"

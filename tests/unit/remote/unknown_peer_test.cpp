@@ -1,4 +1,5 @@
 // Descriptors that somebody unknown sends: none is received, and nothing waits for what closing them takes.
+#include "base/discard.h"
 #include "remote/server/front/unknown_peer.h"
 
 #include <array>
