@@ -257,8 +257,11 @@ void Scheduler::change(View state, std::uint32_t slot, std::uint32_t weight, Pri
   const std::int64_t lag = scaled(owed, before, after);
   p.lag = std::clamp(lag, -virtual_of(kMaxDebt, after), virtual_of(quantum_, after));
   if (!asked) return;
+  // Its stretch goes on: who changed its weight again and again would else never come to the end of one.
+  const std::int64_t left = scaled(distance(p.virtual_time, p.deadline), before, after);
   p.asks = 0;
   place(state, slot, p.lag, now);
+  p.deadline = p.virtual_time + static_cast<std::uint64_t>(left);
   p.asks = 1;
   p.asked_at = std::min(since, now);
 }

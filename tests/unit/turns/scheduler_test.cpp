@@ -219,6 +219,17 @@ TEST_F(SchedulerTest, WeightsThatChangeAllTheTimeGainNothing) {
   EXPECT_NEAR(device.share(steady) + device.share(fickle), 1, 0.001);
 }
 
+TEST_F(SchedulerTest, AHolderThatChangesItsWeightAtEachSliceYieldsAllTheSame) {
+  const auto steady = device.add_job();
+  const auto fickle = device.add_job();
+  for (std::uint32_t i = 0; device.now < kSecond; ++i) {
+    device.run_for(kSlice);
+    scheduler.change(device.view(), fickle, kDefaultWeight - i % 2, Priority::normal, device.now);
+  }
+  EXPECT_NEAR(device.share(fickle), 0.5, 0.05);
+  EXPECT_LE(device.clients[steady].longest_wait, 4 * scheduler.quantum());
+}
+
 TEST_F(SchedulerTest, APickIsAmongThoseThatAskWhateverTheNumbersAre) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 3000; ++round) {
