@@ -279,7 +279,11 @@ void Workers::check_broker(Worker& worker) {
   const WorkerBrokers::End end = WorkerBrokers::new_end(worker.broker);
   if (end == WorkerBrokers::End::none || worker.control < 0 || !has_limits(worker.grant)) return;
   worker.kill_deadline = std::min(worker.kill_deadline, steady_clock::now() + kClientGrace);
-  if (end == WorkerBrokers::End::closed) return;  // as one that is about to end
+  if (end == WorkerBrokers::End::closed) {  // as of one that is about to end
+    worker.late_reason =
+        "disconnected: its worker has lost the broker that keeps its limits, and has not ended";
+    return;
+  }
   worker.end_reason = "disconnected: its limits cannot be kept";
   worker.connection.close();
   worker.walls->kill(worker.process);
@@ -300,6 +304,7 @@ void Workers::reap() {
     } else if (!worker.is_killed && steady_clock::now() >= worker.kill_deadline) {
       worker.walls->kill(worker.process);
       worker.is_killed = true;
+      if (worker.end_reason.empty()) worker.end_reason = worker.late_reason;
     }
   }
   workers_.remove_if([](const Worker& worker) { return worker.has_exited; });

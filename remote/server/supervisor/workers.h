@@ -102,6 +102,7 @@ class Workers {
     std::string tenant;
     std::string name;
     std::string end_reason;
+    std::string late_reason;                 // if it has to be killed at the deadline
     std::uint64_t most_memory = UINT64_MAX;  // of all its processes
     Time kill_deadline = Time::max();  // if it has not exited by then
     bool is_counted = false;           // what it has said of its client's end
