@@ -225,7 +225,10 @@ bool Turns::step_and_wait(Step step, const std::atomic<int>* interrupt) {
       continue;
     }
     wait_log_.note(wait);
-    if (answer.standing == Standing::holds) return true;
+    if (answer.standing == Standing::holds) {
+      users_ = std::max(users_, 1U);  // another thread may have ended the turn before meanwhile
+      return true;
+    }
     if (answer.standing == Standing::gone) {  // somebody took this process for dead, or the file was emptied
       problem_ = "it is written by others";
       if (!rejoin(rejoined)) break;
@@ -400,6 +403,15 @@ bool Turns::should_yield() noexcept {
   pauses_ = should && mine && is_throttled(state.participants[self_.slot], now) &&
             !has_others_that_ask(state, self_.slot);
   return should;
+}
+
+std::uint64_t Turns::overdue_turn() noexcept {
+  const base::MutexLock lock(mutex_);
+  State state;
+  if (!file_ || !file_->read(state) || state.header.holder != self_.slot) return 0;
+  const bool is_overdue =
+      has_others_that_ask(state, self_.slot) && protocol_.should_pass(state.view(), self_, monotonic_now());
+  return is_overdue ? state.header.turn : 0;
 }
 
 void Turns::credit(Ns idle) noexcept {

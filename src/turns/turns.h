@@ -121,6 +121,9 @@ class Turns {
   virtual void credit(Ns idle) noexcept;
   // Whether the device should be given away now. Also tells the others that this process goes on.
   [[nodiscard]] virtual bool should_yield() noexcept;
+  // The number of the turn in which this process keeps the device although others ask for it who should have it; 0: there is none.
+  // No sign of life. Reads the file.
+  [[nodiscard]] std::uint64_t overdue_turn() noexcept;
   // As of the latest begin(), yield() or should_yield().
   [[nodiscard]] Haste haste_of_others() const noexcept { return haste_.load(std::memory_order_relaxed); }
   // Whether it should be given away for the cap alone, and nobody else asks for it. As of the latest should_yield().

@@ -1,9 +1,11 @@
 // A broker and the process that it takes turns and books memory for, as threads of this process.
 #include "interpose/broker/broker.h"
 
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <future>
 #include <memory>
 #include <thread>
@@ -51,6 +53,44 @@ struct Served {
   int ends[2] = {-1, -1};
   std::future<std::string> why;
   BrokerClient* client = nullptr;
+};
+
+// Another process, which reads only when it is told to.
+struct RawProcess {
+  explicit RawProcess(const base::Configuration& configuration) : served(configuration) {
+    char page = 0;
+    EXPECT_EQ(recv(served.ends[1], &page, 1, 0), 1);
+    BrokerRequest device;
+    device.op = BrokerOp::declare;
+    device.a = kDevice;
+    EXPECT_TRUE(tell(device));
+    EXPECT_TRUE(tell(BrokerOp::seal));
+    const timeval patience{30, 0};
+    setsockopt(served.ends[1], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  }
+  [[nodiscard]] bool tell(const BrokerRequest& request, int flags = 0) const {
+    return send(served.ends[1], &request, sizeof request, MSG_NOSIGNAL | flags) ==
+           static_cast<ssize_t>(sizeof request);
+  }
+  [[nodiscard]] bool tell(BrokerOp op, std::uint32_t number = 0, int flags = 0) const {
+    BrokerRequest request;
+    request.op = op;
+    request.number = number;
+    return tell(request, flags);
+  }
+  // Empty: the broker has ended.
+  [[nodiscard]] std::optional<BrokerAnswer> receive() const {
+    BrokerAnswer answer;
+    if (recv(served.ends[1], &answer, sizeof answer, 0) != static_cast<ssize_t>(sizeof answer)) return {};
+    return answer;
+  }
+  [[nodiscard]] std::optional<BrokerAnswer> answer_to(std::uint32_t number) const {
+    auto answer = receive();
+    while (answer && answer->number != number) answer = receive();
+    return answer;
+  }
+
+  Served served;
 };
 
 struct BrokerTest : testing::Test {
@@ -140,6 +180,126 @@ TEST_F(BrokerTest, AHolderThatNeverYieldsLosesTheDevice) {
   });
   EXPECT_TRUE(b.turns.begin()) << "within about a second";
   ended = true;
+}
+
+// Whatever it sends but an end, it keeps the device for about a second.
+TEST_F(BrokerTest, AHolderThatBeginsAgainAndAgainLosesTheDevice) {
+  turns::Options fast = options();
+  fast.timing = {};
+  Served served(configuration);
+  served.declare();
+  BrokeredTurns a(*served.client, forks, fast);
+  turns::Member b(fast);
+  std::string problem;
+  ASSERT_TRUE(a.enter(problem)) << problem;
+  const std::function<void()> kinds[] = {
+      [&] { static_cast<void>(a.begin()); },
+      [&] {  // ends one of many
+        for (int i = 0; i < 3; ++i) static_cast<void>(a.begin());
+        a.end(0);
+      },
+      [&] {
+        static_cast<void>(a.should_yield());
+        static_cast<void>(a.begin());
+        static_cast<void>(a.enter(problem));
+        a.show_busy();
+        a.credit(1'000'000);
+      },
+  };
+  for (const auto& kind : kinds) {
+    ASSERT_TRUE(a.begin());
+    std::atomic<bool> is_granted{false};
+    std::jthread signs([&] {
+      const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+      while (!is_granted && std::chrono::steady_clock::now() < until) kind();
+      EXPECT_TRUE(is_granted);
+    });
+    EXPECT_TRUE(b.turns.begin());
+    is_granted = true;
+    b.turns.end();
+    signs.join();
+    a.leave();
+    ASSERT_TRUE(a.enter(problem)) << problem;
+  }
+}
+
+TEST_F(BrokerTest, AHolderWhoseTurnWasTakenTakesTurnsAsBefore) {
+  turns::Options fast = options();
+  fast.timing = {};
+  Served served(configuration);
+  served.declare();
+  BrokeredTurns a(*served.client, forks, fast);
+  turns::Member b(fast);
+  std::string problem;
+  ASSERT_TRUE(a.enter(problem)) << problem;
+  ASSERT_TRUE(a.begin());
+  std::atomic<bool> is_granted{false};
+  std::jthread signs([&] {
+    while (!is_granted) static_cast<void>(a.should_yield());
+  });
+  ASSERT_TRUE(b.turns.begin());
+  is_granted = true;
+  signs.join();
+  EXPECT_TRUE(a.should_yield()) << "it is not its turn any more";
+  b.turns.end();
+  ASSERT_TRUE(a.yield(nullptr));
+  a.end(0);
+  EXPECT_TRUE(kit::eventually([&] {
+    const auto all = b.turns.snapshot();
+    return !all[0].holds && !all[1].holds;
+  }));
+}
+
+TEST_F(BrokerTest, NewsThatIsNotReadEndsNothing) {
+  const RawProcess a(configuration);
+  ASSERT_TRUE(a.tell(BrokerOp::join, 1));
+  ASSERT_TRUE(a.answer_to(1));
+  turns::Member b(options());
+  for (int i = 0; i < 5000; ++i) {
+    static_cast<void>(b.turns.need(turns::Need::waits));
+    b.turns.withdraw_need();
+  }
+  ASSERT_TRUE(a.tell(BrokerOp::others, 2)) << "the broker has ended";
+  ASSERT_TRUE(a.answer_to(2));
+  b.turns.leave();
+  auto news = a.receive();
+  while (news && news->has_company != 0) news = a.receive();
+  EXPECT_TRUE(news) << "the newest state is said";
+}
+
+TEST_F(BrokerTest, AnswersThatAreNotReadEndNothing) {
+  const RawProcess a(configuration);
+  ASSERT_TRUE(a.tell(BrokerOp::join, 1));
+  std::uint32_t sent = 1;
+  const auto send_more = [&] {
+    while (sent < 5000 && a.tell(BrokerOp::should_yield, sent + 1, MSG_DONTWAIT)) ++sent;
+    return sent;
+  };
+  // What the broker does not take waits in the socket.
+  std::uint32_t before = 0;
+  while (before != send_more()) {
+    before = sent;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_LT(sent, 5000U);
+  for (std::uint32_t number = 1; number <= sent; ++number) ASSERT_TRUE(a.answer_to(number)) << number;
+}
+
+// Each of these wakes all others.
+TEST_F(BrokerTest, JoinsAreLimitedInRate) {
+  for (const auto& [first, second] :
+       {std::pair{BrokerOp::leave, BrokerOp::join}, std::pair{BrokerOp::withdraw_need, BrokerOp::need}}) {
+    const RawProcess a(configuration);
+    ASSERT_TRUE(a.tell(BrokerOp::join, 1));
+    const auto begin = std::chrono::steady_clock::now();
+    constexpr std::uint32_t kPairs = 50;
+    for (std::uint32_t i = 0; i < kPairs; ++i) {
+      ASSERT_TRUE(a.tell(first));
+      ASSERT_TRUE(a.tell(second, 2 + i));
+    }
+    ASSERT_TRUE(a.answer_to(1 + kPairs));
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(600));
+  }
 }
 
 TEST_F(BrokerTest, DevicesThatWereNotDeclaredLeaveNothingInTheRegistry) {

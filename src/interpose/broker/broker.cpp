@@ -1,8 +1,10 @@
 #include "interpose/broker/broker.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -12,11 +14,14 @@
 #include <utility>
 #include <vector>
 
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include "base/file_descriptor.h"
 #include "base/fork_locks.h"
 #include "base/log.h"
 #include "base/mutex.h"
+#include "base/rate_limit.h"
 #include "interpose/broker/figures_page.h"
 #include "interpose/broker/messages.h"
 #include "limits/live_limits.h"
@@ -29,10 +34,19 @@ namespace {
 
 // How often the settings and the other process's figures are looked at.
 constexpr int kPeriodMs = 500;
-// How long a holder may go on that should have yielded.
+// How long a holder may go on that should have yielded, and how often that is looked at while it sends something.
 constexpr turns::Ns kLongestOverrun = 1'000'000'000;
+constexpr turns::Ns kBetweenLooks = 20'000'000;
 // Calls that wait: the other process makes one at a time on a device.
 constexpr std::size_t kMostWaitingCalls = 16;
+// What wakes all other participants of a device: more often than a program needs, which shows a need every 25 ms at most.
+constexpr std::chrono::milliseconds kBetweenCalls{20};
+constexpr int kMostCallsAtOnce = 64;
+
+bool wakes_others(BrokerOp op) {
+  return op == BrokerOp::join || op == BrokerOp::leave || op == BrokerOp::need ||
+         op == BrokerOp::withdraw_need;
+}
 
 turns::Priority priority_of(base::TurnPriority priority) {
   return priority == base::TurnPriority::high         ? turns::Priority::high
@@ -52,8 +66,11 @@ class Broker::State {
     bool ledger_failed = false;
     std::unique_ptr<turns::Turns> turns;
     unsigned divisor = 1;
-    std::atomic<turns::Ns> overruns_since{0};  // it should have yielded; 0: it need not
+    std::uint64_t overdue_turn = 0;  // that it should have yielded; 0: none
+    turns::Ns overdue_since = 0;
     std::atomic<int> interrupt{0};
+    std::atomic<bool> has_news{false};
+    base::RateLimit calls{kBetweenCalls, kMostCallsAtOnce};  // of all others
 
     // The calls that wait are made by a thread of their own.
     std::thread waiter;
@@ -79,13 +96,20 @@ class Broker::State {
   void join(std::uint8_t number, Device& device, const BrokerRequest& request);
   bool wait_for_turn(std::uint8_t number, Device& device, const BrokerRequest& request);
   void serve_waits(std::uint8_t number, Device& device);
-  bool should_yield(Device& device);
+  void end_overruns(turns::Ns now);
   void book(std::uint8_t number, Device& device, const BrokerRequest& request);
   void send(BrokerAnswer answer, std::uint8_t number, Device& device);
+  void note_news(Device& device);
+  void send_news();
+  [[nodiscard]] bool can_send() const;
+  [[nodiscard]] bool wait();
   void follow_settings();
   void fail(const std::string& why);
 
   const int channel_;
+  const base::FileDescriptor news_{
+      eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};        // readable: a device may have some
+  base::RateLimit::Clock::time_point receives_at_{};  // not before
   const FiguresPage& page_;
   const base::Settings settings_;
   limits::LiveLimits live_;
@@ -106,7 +130,7 @@ void Broker::State::fail(const std::string& why) {
   ::shutdown(channel_, SHUT_RDWR);  // run() ends
 }
 
-// One that does not read is stuck, or does so on purpose.
+// What the other side has not read is little (run()), unless it has far more calls waiting than it has threads.
 void Broker::State::send(BrokerAnswer answer, std::uint8_t number, Device& device) {
   answer.device = number;
   if (device.turns) {
@@ -123,6 +147,25 @@ void Broker::State::send(BrokerAnswer answer, std::uint8_t number, Device& devic
     ::shutdown(channel_, SHUT_RDWR);
 }
 
+// In the thread that has noticed. However often that is, and however long the other side does not read, there is one piece of news of a
+// device, and it says how things are when it is sent.
+void Broker::State::note_news(Device& device) {
+  constexpr std::uint64_t kOne = 1;
+  if (!device.has_news.exchange(true)) static_cast<void>(!::write(news_.get(), &kOne, sizeof kOne));
+}
+
+void Broker::State::send_news() {
+  for (std::size_t i = 0; i < devices_.size() && can_send(); ++i) {
+    if (devices_[i]->has_news.exchange(false)) send({}, static_cast<std::uint8_t>(i), *devices_[i]);
+  }
+}
+
+// For a unix socket: less than a quarter of what may be on the way has not been read.
+bool Broker::State::can_send() const {
+  pollfd watched{channel_, POLLOUT, 0};
+  return ::poll(&watched, 1, 0) > 0;
+}
+
 void Broker::State::join(std::uint8_t number, Device& device, const BrokerRequest& request) {
   turns::Options options;
   options.folder = settings_.registry;
@@ -134,7 +177,7 @@ void Broker::State::join(std::uint8_t number, Device& device, const BrokerReques
   options.tenant = live_.tenant();
   options.priority = priority_of(settings_.turns.priority);
   options.only_if_needed = request.flag != 0;
-  options.on_change = [this, number, &device] { send({}, number, device); };
+  options.on_change = [this, &device] { note_news(device); };
   if (!device.turns) {
     device.turns = std::make_unique<turns::Turns>(forks_, std::move(options));
     device.waiter = std::thread([this, number, &device] { serve_waits(number, device); });
@@ -162,7 +205,6 @@ void Broker::State::serve_waits(std::uint8_t number, Device& device) {
     } else {
       answer.yes = device.turns->yield(&device.interrupt) ? 1 : 0;
     }
-    device.overruns_since = 0;
     if (answer.yes == 0 && is_capped() && !device.turns->has_joined())
       fail("no turns any more: " + device.turns->problem());
     lock.lock();
@@ -188,15 +230,19 @@ bool Broker::State::wait_for_turn(std::uint8_t number, Device& device, const Bro
   return true;
 }
 
-// A holder that goes on after it should have yielded has no more signs of life, and so loses the device.
-bool Broker::State::should_yield(Device& device) {
-  const turns::Ns now = turns::monotonic_now();
-  const turns::Ns since = device.overruns_since;
-  if (since != 0 && now - since > kLongestOverrun) return true;
-  const bool should = device.turns->should_yield();
-  if (!should) device.overruns_since = 0;
-  if (should && since == 0) device.overruns_since = now;
-  return should;
+// Most requests of a holder are signs of life, or give it nothing up. So it is not asked: one that has kept a turn for too long is as
+// one that has ended it.
+void Broker::State::end_overruns(turns::Ns now) {
+  static const std::atomic<int> at_once{1};
+  for (const auto& device : devices_) {
+    const std::uint64_t turn = device->turns ? device->turns->overdue_turn() : 0;
+    if (turn == 0 || turn != device->overdue_turn) {
+      device->overdue_turn = turn;
+      device->overdue_since = now;
+    } else if (now - device->overdue_since > kLongestOverrun) {
+      static_cast<void>(device->turns->yield(&at_once));
+    }
+  }
 }
 
 void Broker::State::handle_turns(std::uint8_t number, Device& device, const BrokerRequest& request) {
@@ -207,7 +253,7 @@ void Broker::State::handle_turns(std::uint8_t number, Device& device, const Brok
   if (turns != nullptr) {
     switch (request.op) {
       case BrokerOp::should_yield:
-        answer.yes = should_yield(device) ? 1 : 0;
+        answer.yes = turns->should_yield() ? 1 : 0;
         break;
       case BrokerOp::need:
         if (request.a <= static_cast<std::uint64_t>(turns::Need::long_launches))
@@ -224,7 +270,6 @@ void Broker::State::handle_turns(std::uint8_t number, Device& device, const Brok
         break;
       case BrokerOp::end:
         turns->end(std::clamp<turns::Ns>(a, 0, kLongestOverrun));
-        device.overruns_since = 0;
         break;
       case BrokerOp::credit:
         if (!is_capped()) turns->credit(std::clamp<turns::Ns>(a, 0, kLongestOverrun));
@@ -287,6 +332,10 @@ bool Broker::State::handle(const BrokerRequest& request) {
   if (request.op == BrokerOp::seal) return !std::exchange(sealed_, true);
   if (!sealed_ || request.device >= devices_.size()) return false;
   Device& device = *devices_[request.device];
+  if (wakes_others(request.op)) {
+    device.calls.count(base::RateLimit::Clock::now());
+    receives_at_ = std::max(receives_at_, device.calls.next());
+  }
   switch (request.op) {
     case BrokerOp::join:
       join(request.device, device, request);
@@ -311,7 +360,29 @@ bool Broker::State::receive() {
   BrokerRequest request;
   const ssize_t got = ::recv(channel_, &request, sizeof request, MSG_DONTWAIT | MSG_TRUNC);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
-  return got == static_cast<ssize_t>(sizeof request) && handle(request);
+  if (got == static_cast<ssize_t>(sizeof request) && handle(request)) return true;
+  if (got > 0) base::log_line("the broker of a worker ends: the worker has sent it what is no message");
+  return false;
+}
+
+// Until there is something to do, at the latest for the period. A request is read only while what has been sent before is read, so that
+// whoever reads no answers gets none, and waits. True: the channel is to be read.
+bool Broker::State::wait() {
+  const bool can_send = this->can_send();
+  if (can_send) send_news();
+  const auto rest =
+      std::chrono::ceil<std::chrono::milliseconds>(receives_at_ - base::RateLimit::Clock::now());
+  const bool may_receive = can_send && rest.count() <= 0;
+  const int events = !can_send ? POLLOUT : may_receive ? POLLIN : 0;
+  const int most = !can_send || may_receive
+                       ? kPeriodMs
+                       : static_cast<int>(std::min<std::int64_t>(rest.count(), kPeriodMs));
+  std::array<pollfd, 2> watched{pollfd{channel_, static_cast<short>(events), 0},
+                                pollfd{news_.get(), POLLIN, 0}};
+  if (::poll(watched.data(), watched.size(), most) <= 0) return false;
+  std::uint64_t count = 0;
+  if (watched[1].revents != 0) static_cast<void>(!::read(news_.get(), &count, sizeof count));
+  return (watched[0].revents & ~POLLOUT) != 0;
 }
 
 void Broker::State::follow_settings() {
@@ -331,10 +402,14 @@ void Broker::State::follow_settings() {
 std::string Broker::State::run() {
   bool open = true;
   turns::Ns looked = 0;
+  turns::Ns looked_for_overruns = 0;
   while (open && !failed_) {
-    pollfd watched{channel_, POLLIN, 0};
-    if (::poll(&watched, 1, kPeriodMs) > 0) open = receive();
+    if (wait()) open = receive();
     const turns::Ns now = turns::monotonic_now();
+    if (now - looked_for_overruns >= kBetweenLooks) {
+      looked_for_overruns = now;
+      end_overruns(now);
+    }
     if (now - looked < turns::Ns{kPeriodMs} * 1'000'000) continue;
     looked = now;
     follow_settings();

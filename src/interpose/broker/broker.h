@@ -3,8 +3,12 @@
 //
 // What limits the other process is decided here, by the settings that the broker has been given: weight, class, cap and memory limit,
 // the tenant to charge. Device time is charged by the clock here, from a grant to its return; a holder that should have yielded for a
-// second and goes on showing signs of life loses the device, as one that shows none for a lease. Only devices count that were declared
-// before the other process has read anything from a client.
+// second has the device taken from it, whatever it sends meanwhile, and begins anew; one that sends nothing loses it after a lease, as others
+// do. Only devices count that were declared before the other process has read anything from a client.
+//
+// The other process may be stopped, or slow to read. News of a device waits until there is room, is then the newest, and ends nothing. What it
+// asks for is read only while it reads what it was told, and what wakes all other participants (joins, leaves, needs) at a limited rate for
+// each device: the rest waits in the socket.
 //
 // What the other process says of itself (its counters, which it writes into a page that it shares with the broker; how long it has left the
 // device idle, which is not believed of one with a cap) is its word.

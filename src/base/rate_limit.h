@@ -1,0 +1,28 @@
+// How fast something may happen: one in each interval, and a number at once after a rest. What comes faster is to wait.
+//
+// Not thread-safe. Nothing throws.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+
+namespace cleave::base {
+
+class RateLimit {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  constexpr RateLimit(std::chrono::milliseconds interval, int burst) : interval_(interval), burst_(burst) {}
+
+  // When the next one may happen.
+  [[nodiscard]] Clock::time_point next() const { return paid_until_ - (burst_ - 1) * interval_; }
+  // One happens.
+  void count(Clock::time_point now) { paid_until_ = std::max(paid_until_, now) + interval_; }
+
+ private:
+  std::chrono::milliseconds interval_;
+  int burst_;
+  Clock::time_point paid_until_{};
+};
+
+}  // namespace cleave::base
