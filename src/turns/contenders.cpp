@@ -90,6 +90,28 @@ void charge_caps(const View& state, std::uint32_t slot, Ns from, Ns until, Toler
   }
 }
 
+void confine_caps(const View& state, std::uint32_t slot, const Participant& then, Ns since, Ns held_until,
+                  Ns now, Tolerance tolerance) {
+  Participant& p = state.participants[slot];
+  if (p.cap == 0) return;
+  const auto shares_with_others = [&] {
+    for (std::uint32_t other = 0; other < state.header.slots; ++other) {
+      if (other != slot && exists(state, other) && share_limits(state.participants[other], p)) return true;
+    }
+    return false;
+  }();
+  if (shares_with_others) held_until = now;
+  Ns most = then.paid_at;
+  if (held_until > since) {
+    most =
+        std::max(most, since - time_to_pay(tolerance.late, p.cap)) + time_to_pay(held_until - since, p.cap);
+  } else {
+    p.throttled = then.throttled;
+  }
+  p.paid_at = std::min(p.paid_at, most);
+  if (!shares_with_others) p.paid_at = std::max(p.paid_at, then.paid_at);
+}
+
 void credit_caps(const View& state, std::uint32_t slot, Ns time, Ns now, Tolerance tolerance) {
   const Participant& user = state.participants[slot];
   for (std::uint32_t each = 0; each < state.header.slots; ++each) {

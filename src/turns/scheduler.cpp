@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 
 #include "turns/contenders.h"
 
@@ -264,6 +265,68 @@ void Scheduler::change(View state, std::uint32_t slot, std::uint32_t weight, Pri
   p.deadline = p.virtual_time + static_cast<std::uint64_t>(left);
   p.asks = 1;
   p.asked_at = std::min(since, now);
+}
+
+Remembered Scheduler::remember(const View& state, std::uint32_t slot, Ns now) const {
+  const Header& h = state.header;
+  const bool holds = h.holder == slot;
+  return {state.participants[slot], weight_of(state, slot), holds, holds ? h.charged_until : now,
+          holds ? h.idle_until : 0};
+}
+
+void Scheduler::restore(View state, std::uint32_t slot, const Remembered& known, Ns now) const {
+  Header& h = state.header;
+  Participant& p = state.participants[slot];
+  const Participant& then = known.entry;
+  if (then.nonce == 0 || p.nonce != then.nonce) return;
+  p.tenant = then.tenant;
+  p.tenant_name = then.tenant_name;
+  p.weight = then.weight;
+  p.priority = then.priority;
+  p.cap = then.cap;
+  p.borrows = then.borrows;
+  p.pid = then.pid;
+  p.needs = then.needs;
+  p.piece = then.piece;
+  p.needs_until = then.needs_until;
+  p.long_until = then.long_until;
+  p.coarse_until = then.coarse_until;
+  p.busy_until = then.busy_until;
+  if (then.asks == 0) {
+    p.asks = 0;
+    p.lag = then.lag;
+    p.rested_at = then.rested_at;
+    p.request = then.request;
+    if (h.holder == slot) h.holder = kNobody;
+    if (h.guard == slot) h.guard = kNobody;
+  }
+  if (h.holder == slot) {
+    h.charged_until = std::max(h.charged_until, known.at);
+    h.idle_until = known.idle_until;
+  }
+  const Ns held_until = known.idle_until != 0 ? std::min(known.idle_until, now) : now;
+  confine_caps(state, slot, then, known.at, known.holds ? held_until : 0, now, {kBurst, kLate});
+  confine_virtual_time(state, slot, known, held_until, now);
+}
+
+// While it waits it may have got the device, and lost it with its lease, without having noticed.
+void Scheduler::confine_virtual_time(View state, std::uint32_t slot, const Remembered& known, Ns held_until,
+                                     Ns now) const {
+  Participant& p = state.participants[slot];
+  const Participant& then = known.entry;
+  const std::uint64_t origin = state.header.origin[p.priority];
+  const std::uint32_t weight = std::min(weight_of(state, slot), known.weight);
+  p.lag = std::clamp(p.lag, -virtual_of(kMaxDebt, weight), virtual_of(quantum_, weight));
+  std::int64_t most = virtual_of(held_until - known.at, weight);
+  if (p.cap != 0 || p.tenant != 0) {  // forgive()
+    const Load load = load_of(state, Contenders(state, now, slot), p.priority);
+    most = std::max(most, distance(then.virtual_time, origin + static_cast<std::uint64_t>(load.mean)));
+  }
+  const std::int64_t passed = std::clamp<std::int64_t>(distance(then.virtual_time, p.virtual_time), 0, most);
+  const std::uint64_t time = then.virtual_time + static_cast<std::uint64_t>(passed);
+  p.virtual_time =
+      origin + static_cast<std::uint64_t>(std::clamp(distance(origin, time), -kMaxSpread, kMaxSpread));
+  if (distance(p.virtual_time, p.deadline) > virtual_of(quantum_, weight)) begin_stretch(state, slot);
 }
 
 }  // namespace cleave::turns

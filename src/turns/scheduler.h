@@ -31,6 +31,15 @@
 
 namespace cleave::turns {
 
+// What a participant keeps of its own entry in its own memory, as of the end of its latest step.
+struct Remembered {
+  Participant entry{};       // without a nonce: nothing
+  std::uint32_t weight = 0;  // as of Contenders
+  bool holds = false;
+  Ns at = 0;          // when the step was; of the holder: up to when it has been charged
+  Ns idle_until = 0;  // of the holder
+};
+
 class Scheduler final : public Policy {
  public:
   static constexpr Ns kDefaultQuantum = 18'000'000;
@@ -54,12 +63,21 @@ class Scheduler final : public Policy {
   [[nodiscard]] bool should_yield(View state, Ns now) const override;
   [[nodiscard]] Ns ready_at(const View& state, std::uint32_t slot, Ns now) const override;
 
+  // What a participant may believe of its own entry in a file that others write. It alone changes its settings and needs: these are
+  // put back. What others charge it with, when they take the device from it, is limited to the time that it can have had the device
+  // since its latest step; and what nobody else changes while it rests is put back, too. So no entry, whatever was written there,
+  // keeps a participant from a device longer than what it has had of it.
+  [[nodiscard]] Remembered remember(const View& state, std::uint32_t slot, Ns now) const;
+  void restore(View state, std::uint32_t slot, const Remembered& known, Ns now) const;
+
   [[nodiscard]] Ns quantum() const { return quantum_; }
 
  private:
   [[nodiscard]] Ns request_of(const Participant& p) const;
   void place(View state, std::uint32_t slot, std::int64_t lag, Ns now) const;
   void begin_stretch(View state, std::uint32_t slot) const;
+  void confine_virtual_time(View state, std::uint32_t slot, const Remembered& known, Ns held_until,
+                            Ns now) const;
   void forgive(View state, const Contenders& contenders, unsigned priority) const;
 
   const Ns quantum_;

@@ -9,8 +9,11 @@
 namespace cleave::turns {
 namespace {
 
-// No guard and no idle holder makes others wait longer than that, whatever the file says.
-constexpr Ns kLongestPromise = 1'000'000'000;
+// No guard and no idle holder makes others wait longer than that, whatever the file says, nor does a sign of life.
+constexpr Ns kLongestPromise = 100'000'000;
+
+// A time that is further ahead is none: limited anew by each reader, it would never pass.
+Ns promise(Ns time, Ns now) { return time < 0 || time > now + kLongestPromise ? 0 : time; }
 
 // How long a longest wait is remembered, at least.
 constexpr Ns kPeriod = 10'000'000'000;
@@ -68,10 +71,11 @@ void sanitize(View state, Ns now) {
   if (!asks(state, h.holder)) h.holder = kNobody;
   if (!asks(state, h.guard) || h.guard == h.holder) h.guard = kNobody;
   // Another time namespace may be ahead of this one.
-  for (Ns* const past : {&h.turn_began, &h.charged_until, &h.pulse}) *past = std::clamp<Ns>(*past, 0, now);
+  for (Ns* const past : {&h.turn_began, &h.charged_until}) *past = std::clamp<Ns>(*past, 0, now);
+  h.pulse = std::min(promise(h.pulse, now), now);
   h.charged_until = std::max(h.charged_until, h.turn_began);
-  h.guard_until = std::clamp<Ns>(h.guard_until, 0, now + kLongestPromise);
-  h.idle_until = std::clamp<Ns>(h.idle_until, 0, now + kLongestPromise);
+  h.guard_until = promise(h.guard_until, now);
+  h.idle_until = promise(h.idle_until, now);
 }
 
 void add_to_totals(View state, const Participant& p) {

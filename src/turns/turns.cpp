@@ -107,10 +107,29 @@ void Turns::reset_in_child() noexcept {
   leaving_ = false;
   users_ = 0;
   self_ = {};
+  known_ = {};
   problem_.clear();
   idle_ = 0;
   wait_log_ = {};
   pauses_ = false;
+}
+
+bool Turns::is_mine(const View& state) const {
+  return exists(state, self_.slot) && state.participants[self_.slot].nonce == self_.nonce;
+}
+
+// What a step begins with may have been written by anybody. What it ends with counts only if it was stored.
+template <typename Step>
+bool Turns::update(Step step) {
+  Remembered known;
+  const bool updated = file_->update([&](View state, Ns now) {
+    mutex_.assert_held();
+    if (is_mine(state)) scheduler_.restore(state, self_.slot, known_, now);
+    step(state, now);
+    known = is_mine(state) ? scheduler_.remember(state, self_.slot, now) : Remembered{};
+  });
+  if (updated) known_ = known;
+  return updated;
 }
 
 bool Turns::enter(std::string& problem) try {
@@ -136,15 +155,18 @@ bool Turns::join(std::string& problem) {
   newcomer.needs = always_needs() ? 1 : 0;
   for (auto& until : needs_until_) until = 0;
   piece_ = {};
+  Remembered joined_as;
   const bool joined = file->update([&, self = self_](View state, Ns now) {
     protocol_.reap(state, self, now, *file);
     protocol_.join(state, self, newcomer, now, *file);
     if (!options_.device.empty()) set_device_name(state.header, options_.device);
+    joined_as = scheduler_.remember(state, self.slot, now);
   });
   if (!joined) return problem = file->problem(), false;
   if (State state; file->read(state)) company_->follow(state, monotonic_now());
   watch(file);
   file_ = std::move(file);
+  known_ = joined_as;
   return true;
 }
 
@@ -178,7 +200,7 @@ void Turns::leave_at_exit() noexcept {
 void Turns::leave_file() {
   if (!file_) return;
   watching_->store(false);
-  file_->update([this](View state, Ns now) {
+  update([this](View state, Ns now) {
     mutex_.assert_held();
     protocol_.credit(state, self_, idle_, now);
     protocol_.leave(state, self_, now, *file_);
@@ -213,7 +235,7 @@ bool Turns::step_and_wait(Step step, const std::atomic<int>* interrupt) {
     }
     Answer answer;
     WaitLog::Entry wait;
-    const bool updated = file_->update([&](View state, Ns now) {
+    const bool updated = update([&](View state, Ns now) {
       mutex_.assert_held();
       answer = step(state, now);
       wait = wait_log_.follow(state, self_.slot, answer.standing, now);
@@ -264,7 +286,7 @@ void Turns::set_weight(std::uint32_t own, std::uint32_t divisor) noexcept {
   weight_ = weight;
   own_weight_ = own;
   if (!file_) return;
-  file_->update([&](View state, Ns now) {
+  update([&](View state, Ns now) {
     mutex_.assert_held();
     protocol_.weigh(state, self_, weight, now);
     show_settings(state);
@@ -278,7 +300,7 @@ void Turns::set_cap(std::uint16_t cap, bool borrows) noexcept {
   cap_ = both;
   is_capped_ = cap != 0 && !borrows;
   if (!file_) return;
-  file_->update([&](View state, Ns now) {
+  update([&](View state, Ns now) {
     mutex_.assert_held();
     protocol_.limit(state, self_, cap, borrows, now);
     show_settings(state);
@@ -287,7 +309,7 @@ void Turns::set_cap(std::uint16_t cap, bool borrows) noexcept {
 
 // A process that has needed turns for its settings goes on to: what they were counts for a while.
 void Turns::show_settings(View state) const {
-  if (!exists(state, self_.slot) || state.participants[self_.slot].nonce != self_.nonce) return;
+  if (!is_mine(state)) return;
   Participant& mine = state.participants[self_.slot];
   if (mine.needs != 0 || !always_needs()) return;
   mine.needs = 1;
@@ -303,9 +325,9 @@ bool Turns::need(Need need) noexcept {
   const base::MutexLock lock(mutex_);
   if (!file_) return contended();
   bool needed = false;
-  file_->update([&](View state, Ns now) {
+  update([&](View state, Ns now) {
     mutex_.assert_held();
-    if (!exists(state, self_.slot) || state.participants[self_.slot].nonce != self_.nonce) return;
+    if (!is_mine(state)) return;
     const bool is_new = renew(state, self_.slot, need, now);
     told = now + lasts;
     needed = are_several(state) && needed_until(state).includes(now);
@@ -321,9 +343,9 @@ void Turns::withdraw_need() noexcept {
   const base::MutexLock lock(mutex_);
   for (const Need each : {Need::unknown, Need::waits}) needs_until_[static_cast<std::size_t>(each)] = 0;
   if (!file_) return;
-  file_->update([&](View state, Ns now) {
+  update([&](View state, Ns now) {
     mutex_.assert_held();
-    if (!exists(state, self_.slot) || state.participants[self_.slot].nonce != self_.nonce) return;
+    if (!is_mine(state)) return;
     withdraw(state, self_.slot, now);
     ++state.header.members;
     // The watching thread may say otherwise once more, until it has seen that.
@@ -337,20 +359,18 @@ void Turns::show_piece(Ns wait) noexcept {
   if (!file_) return;
   const auto longest = piece_.note(wait, monotonic_now());
   if (!longest) return;
-  file_->update([&](View state, Ns now) {
+  update([&](View state, Ns now) {
     mutex_.assert_held();
-    if (exists(state, self_.slot) && state.participants[self_.slot].nonce == self_.nonce)
-      turns::show_piece(state, self_.slot, *longest, now);
+    if (is_mine(state)) turns::show_piece(state, self_.slot, *longest, now);
   });
 }
 
 void Turns::show_busy() noexcept {
   const base::MutexLock lock(mutex_);
   if (!file_) return;
-  file_->update([&](View state, Ns now) {
+  update([&](View state, Ns now) {
     mutex_.assert_held();
-    if (exists(state, self_.slot) && state.participants[self_.slot].nonce == self_.nonce)
-      turns::show_busy(state, self_.slot, now);
+    if (is_mine(state)) turns::show_busy(state, self_.slot, now);
   });
 }
 
@@ -396,6 +416,7 @@ bool Turns::should_yield() noexcept {
   State state;
   if (!file_ || !file_->read(state)) return false;
   const Ns now = monotonic_now();
+  if (is_mine(state.view())) scheduler_.restore(state.view(), self_.slot, known_, now);
   const bool mine = state.header.holder == self_.slot;
   if (mine && now - state.header.pulse > kPulse) file_->show_life(now);
   haste_ = haste_of_others_than(self_.slot, state.view(), scheduler_.quantum(), now);
@@ -419,7 +440,7 @@ void Turns::credit(Ns idle) noexcept {
   idle_ += idle;
   if (!file_ || idle_ < kMostUncredited) return;
   const Ns all = std::exchange(idle_, 0);
-  file_->update([&](View state, Ns now) {
+  update([&](View state, Ns now) {
     mutex_.assert_held();
     protocol_.credit(state, self_, all, now);
   });
@@ -449,7 +470,7 @@ void Turns::end(Ns grace) noexcept {
 
 void Turns::idle(Ns grace) {
   const Ns unused = std::exchange(idle_, 0);
-  file_->update([&](View state, Ns now) {
+  update([&](View state, Ns now) {
     mutex_.assert_held();
     protocol_.credit(state, self_, unused, now);
     static_cast<void>(protocol_.idle(state, self_, grace, now, *file_));

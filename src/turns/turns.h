@@ -152,6 +152,10 @@ class Turns {
   bool rejoin(bool& rejoined) CLEAVE_REQUIRES(mutex_);
   void idle(Ns grace) CLEAVE_REQUIRES(mutex_);
   void show_settings(View state) const CLEAVE_REQUIRES(mutex_);
+  [[nodiscard]] bool is_mine(const View& state) const CLEAVE_REQUIRES(mutex_);
+  // An atomic step of this participant's own, in whose entry only what it knows and what can be is left.
+  template <typename Step>
+  bool update(Step step) CLEAVE_REQUIRES(mutex_);
   void leave_file() CLEAVE_REQUIRES(mutex_);
   void give_up() CLEAVE_REQUIRES(mutex_);
   void watch(const std::shared_ptr<SharedFile>& file);
@@ -198,6 +202,7 @@ class Turns {
   std::shared_ptr<SharedFile> file_ CLEAVE_GUARDED_BY(mutex_);
   std::shared_ptr<std::atomic<bool>> watching_ CLEAVE_GUARDED_BY(mutex_);
   Self self_ CLEAVE_GUARDED_BY(mutex_);
+  Remembered known_ CLEAVE_GUARDED_BY(mutex_);
   Ns idle_ CLEAVE_GUARDED_BY(mutex_) = 0;         // that has not been credited yet
   std::array<std::atomic<Ns>, 4> needs_until_{};  // of each Need: as last told to the others
   ShownPiece piece_ CLEAVE_GUARDED_BY(mutex_);

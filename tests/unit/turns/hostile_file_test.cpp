@@ -2,11 +2,19 @@
 #include "tests/kit/hostile_file.h"
 
 #include <array>
+#include <atomic>
+#include <fcntl.h>
 #include <functional>
+#include <limits>
 #include <string>
+#include <thread>
+#include <type_traits>
+#include <unistd.h>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "tests/kit/eventually.h"
 #include "tests/kit/threads.h"
 #include "tests/unit/turns/participant.h"
 
@@ -115,6 +123,198 @@ TEST(HostileTurnsFile, LocksAreWaitedForOnce) {
   EXPECT_FALSE(a.turns.has_joined());
   EXPECT_FALSE(a.turns.contended()) << "launches go on without asking";
 }
+
+// What others write into the entry of one participant, once.
+struct Forgery {
+  std::string name;
+  std::function<void(Header&, Participant&, Ns)> write;
+};
+
+constexpr std::array<std::int64_t, 6> kExtremes{
+    std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min(), -1, 0, 1, kMaxSpread};
+
+// Each field of the entry to extreme values, and what makes sense only together.
+std::vector<Forgery> forgeries() {
+  std::vector<Forgery> all;
+  const auto add = [&all](const char* name, auto field) {
+    for (const std::int64_t value : kExtremes) {
+      all.push_back({std::string(name) + " = " + std::to_string(value), [=](Header&, Participant& p, Ns now) {
+                       auto& written = field(p);
+                       written = static_cast<std::decay_t<decltype(written)>>(
+                           value == kMaxSpread ? now + value : value);
+                     }});
+    }
+  };
+  add(
+      "virtual_time", [](Participant & p) -> auto& { return p.virtual_time; });
+  add(
+      "deadline", [](Participant & p) -> auto& { return p.deadline; });
+  add(
+      "lag", [](Participant & p) -> auto& { return p.lag; });
+  add(
+      "rested_at", [](Participant & p) -> auto& { return p.rested_at; });
+  add(
+      "request", [](Participant & p) -> auto& { return p.request; });
+  add(
+      "stretch", [](Participant & p) -> auto& { return p.stretch; });
+  add(
+      "asked_at", [](Participant & p) -> auto& { return p.asked_at; });
+  add(
+      "waits_since", [](Participant & p) -> auto& { return p.waits_since; });
+  add(
+      "tenant", [](Participant & p) -> auto& { return p.tenant; });
+  add(
+      "paid_at", [](Participant & p) -> auto& { return p.paid_at; });
+  add(
+      "weight", [](Participant & p) -> auto& { return p.weight; });
+  add(
+      "priority", [](Participant & p) -> auto& { return p.priority; });
+  add(
+      "asks", [](Participant & p) -> auto& { return p.asks; });
+  add(
+      "cap", [](Participant & p) -> auto& { return p.cap; });
+  add(
+      "borrows", [](Participant & p) -> auto& { return p.borrows; });
+  add(
+      "throttled", [](Participant & p) -> auto& { return p.throttled; });
+  add(
+      "idle", [](Participant & p) -> auto& { return p.idle; });
+  const auto owe = [](Participant& p, Ns now) {
+    p.throttled = 1;
+    p.paid_at = now + 1'000'000 * kMaxSpread;
+  };
+  all.push_back({"it owes", [=](Header&, Participant& p, Ns now) { owe(p, now); }});
+  all.push_back({"it owes by a cap", [=](Header&, Participant& p, Ns now) { owe(p, now), p.cap = 1; }});
+  all.push_back({"it has held the device for ever", [](Header& h, Participant& p, Ns) {
+                   p.asks = 1;
+                   p.cap = 1;
+                   h.turn_began = h.charged_until = h.idle_until = 1;
+                 }});
+  all.push_back({"its grace has been long", [](Header& h, Participant& p, Ns now) {
+                   p.asks = 1;
+                   h.turn_began = h.charged_until = 1;
+                   h.idle_until = now;
+                 }});
+  return all;
+}
+
+// Of the participant in the first slot.
+void forge(const Forgery& forgery, const std::string& path) {
+  const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  Header header;
+  Participant entry;
+  ASSERT_EQ(pread(fd, &header, sizeof header, 0), static_cast<ssize_t>(sizeof header));
+  ASSERT_EQ(pread(fd, &entry, sizeof entry, sizeof header), static_cast<ssize_t>(sizeof entry));
+  forgery.write(header, entry, monotonic_now());
+  static_cast<void>(!pwrite(fd, &entry, sizeof entry, sizeof header));
+  static_cast<void>(!pwrite(fd, &header, sizeof header, 0));
+  close(fd);
+}
+
+// Far longer than a step, also on a busy machine, and far shorter than what a forged entry could owe: a minute, or an hour.
+constexpr Ns kAtOnce = 10'000'000'000;
+
+using Forge = std::function<void()>;
+
+// The cap of the participant whose entry is forged.
+class ForgedEntry : public testing::TestWithParam<std::uint16_t> {
+ protected:
+  // It gets its turn at once all the same, and nothing of the forgery is left.
+  static void each(const std::function<void(Turns&, Turns&, const Forge&)>& take_turn) {
+    const std::vector<Forgery> all = forgeries();
+    constexpr std::size_t kThreads = 8;
+    kit::on_threads(kThreads, [&](std::size_t thread) {
+      for (std::size_t i = thread; i < all.size(); i += kThreads) {
+        const kit::TemporaryFolder folder;
+        Options options = short_leases(folder.path());
+        options.cap = GetParam();
+        Member a(options);
+        options.cap = 0;
+        Member b(options);
+        const std::string path = folder.file(SharedFile::name_for(options.identity));
+        const Ns from = monotonic_now();
+        kit::must_return(all[i].name, [&] { take_turn(a.turns, b.turns, [&] { forge(all[i], path); }); });
+        EXPECT_LT(monotonic_now() - from, kAtOnce) << all[i].name;
+        EXPECT_TRUE(a.turns.has_joined()) << all[i].name;
+        EXPECT_EQ(a.turns.problem(), "") << all[i].name;
+        const std::vector<ParticipantReport> seen = b.turns.snapshot();
+        ASSERT_EQ(seen.size(), 2U) << all[i].name;
+        EXPECT_EQ(seen[0].cap, GetParam()) << all[i].name;
+        EXPECT_EQ(seen[0].weight, kDefaultWeight) << all[i].name;
+        EXPECT_EQ(seen[0].priority, Priority::normal) << all[i].name;
+      }
+    });
+  }
+};
+
+TEST_P(ForgedEntry, HoldsUpNoFirstTurn) {
+  each([](Turns& a, Turns&, const Forge& forge) {
+    forge();
+    EXPECT_TRUE(a.begin());
+    a.end();
+  });
+}
+
+TEST_P(ForgedEntry, HoldsUpNobodyWhoHasRested) {
+  for (const Ns grace : {0, 1'000'000}) {
+    each([grace](Turns& a, Turns&, const Forge& forge) {
+      EXPECT_TRUE(a.begin());
+      a.end(grace);
+      forge();
+      EXPECT_TRUE(a.begin());
+      a.end();
+    });
+  }
+}
+
+TEST_P(ForgedEntry, HoldsUpNoHolder) {
+  each([](Turns& a, Turns&, const Forge& forge) {
+    EXPECT_TRUE(a.begin());
+    forge();
+    static_cast<void>(a.should_yield());
+    EXPECT_TRUE(a.yield());
+    forge();
+    EXPECT_TRUE(a.yield());
+    a.end();
+  });
+}
+
+TEST_P(ForgedEntry, HoldsUpNobodyWhoWaits) {
+  each([](Turns& a, Turns& b, const Forge& forge) {
+    EXPECT_TRUE(b.begin());
+    std::jthread waiter([&] {
+      EXPECT_TRUE(a.begin());
+      a.end();
+    });
+    // Unless it has taken the lease of one that a busy machine has stopped.
+    EXPECT_TRUE(kit::eventually([&] { return static_cast<void>(b.should_yield()), a.waits() != 0; }));
+    forge();
+    b.end();
+  });
+}
+
+TEST_P(ForgedEntry, HoldsUpNobodyBesideOneThatComputes) {
+  each([](Turns& a, Turns& b, const Forge& forge) {
+    std::atomic<bool> done{false};
+    std::jthread other([&] {
+      while (!done && b.begin()) {
+        while (!done && !b.should_yield()) std::this_thread::yield();
+        static_cast<void>(b.yield());
+        b.end();
+      }
+    });
+    forge();
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_TRUE(a.begin());
+      static_cast<void>(a.yield());
+      a.end();
+    }
+    done = true;
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, ForgedEntry, testing::Values(0, 500));
 
 }  // namespace
 }  // namespace cleave::turns
