@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <string_view>
 #include <unistd.h>
 
 #include <sys/resource.h>
@@ -59,6 +60,18 @@ void make_last(int descriptor) {
   if (last >= 0) ::close(descriptor);
 }
 
+struct Pipe {
+  base::FileDescriptor ours;  // to read from without waiting
+  base::FileDescriptor theirs;
+};
+
+bool make_pipe(Pipe& pipe, int flags) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC | flags) != 0) return false;
+  pipe = {base::FileDescriptor(ends[0]), base::FileDescriptor(ends[1])};
+  return ::fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0;
+}
+
 // Until all copies of a pipe's other end are closed.
 void await_end(int pipe) {
   char byte = 0;
@@ -66,13 +79,15 @@ void await_end(int pipe) {
   }
 }
 
-// `launch` and `reports` (else -1): of a worker, which leads a process group; null: none. `alive`: open until this process has closed what it does not keep.
-[[noreturn]] void exec_server(int control, int reports, int program, int alive, const Launch* launch,
-                              char* const* arguments, char* const* variables) {
+// `launch`, `reports` and `errors` (else -1): of a worker, which leads a process group; null: none. `alive`: open until this process
+// has closed what it does not keep.
+[[noreturn]] void exec_server(int control, int reports, int errors, int program, int alive,
+                              const Launch* launch, char* const* arguments, char* const* variables) {
   make_last(alive);
   if (launch != nullptr && (::setpgid(0, 0) != 0 || !enter(*launch))) ::_exit(EXIT_FAILURE);
   ::dup2(control, STDIN_FILENO);
   if (reports >= 0) ::dup2(reports, STDOUT_FILENO);
+  if (errors >= 0) ::dup2(errors, STDERR_FILENO);
   const bool is_sandboxed = launch != nullptr && !launch->prefix.empty();
   // Descriptors that the server has inherited are not for workers.
   if (is_sandboxed) pass_program(program);
@@ -102,14 +117,11 @@ Spawned spawn(const char* argument, const std::vector<daemon::GivenValue>& optio
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return {};
   const base::FileDescriptor their_end(ends[1]);
   base::FileDescriptor control(ends[0]);
-  base::FileDescriptor reports;
-  base::FileDescriptor their_reports;
+  Pipe reports;
+  Pipe errors;
   if (launch != nullptr) {
-    int pipe[2];
-    if (::pipe2(pipe, O_CLOEXEC | O_DIRECT) != 0) return {};
-    reports = base::FileDescriptor(pipe[0]);
-    their_reports = base::FileDescriptor(pipe[1]);
-    ::fcntl(reports.get(), F_SETFL, O_NONBLOCK);
+    if (!make_pipe(reports, O_DIRECT)) return {};
+    if (argument == std::string_view(kWorkerArgument) && !make_pipe(errors, 0)) return {};
     ::shutdown(control.get(), SHUT_RD);  // a worker cannot send there
   }
   const std::string packet = encode(options);
@@ -130,13 +142,13 @@ Spawned spawn(const char* argument, const std::vector<daemon::GivenValue>& optio
   base::FileDescriptor until_exec(alive[1]);
   const pid_t process = ::fork();
   if (process == 0)
-    exec_server(their_end.get(), their_reports.get(), program.get(), until_exec.get(), launch, argv.data(),
-                envp.data());
+    exec_server(their_end.get(), reports.theirs.get(), errors.theirs.get(), program.get(), until_exec.get(),
+                launch, argv.data(), envp.data());
   if (process < 0) return {};
   // Meanwhile nothing is closed here: what clients have sent may take for ever to close, and would do so there (discard()).
   until_exec.close();
   await_end(exec_done.get());
-  return {process, control.release(), reports.release()};
+  return {process, control.release(), reports.ours.release(), errors.ours.release()};
 }
 
 }  // namespace cleave::remote::server

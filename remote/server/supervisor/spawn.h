@@ -1,6 +1,6 @@
 // Starts the server's other processes: this program again, with one of the arguments below instead of options. Their control
 // socket is their standard input, and what a worker reports goes into a pipe, its standard output: a worker may be anybody's code,
-// and over a pipe nobody can pass descriptors. They get their options as the first message on their control socket: they must not read a file that has been edited since, and the
+// and over a pipe nobody can pass descriptors. So is its standard error: the server's log may be a file, which it could empty. They get their options as the first message on their control socket: they must not read a file that has been edited since, and the
 // options are in no other process's sight.
 //
 // Not thread-safe: for the supervisor's thread.
@@ -29,6 +29,7 @@ struct Spawned {
   int control =
       -1;  // the supervisor's end of the control socket; of a worker only to send; owned by the caller
   int reports = -1;  // of a worker: the end to read from, without waiting, one message at a time; likewise
+  int errors = -1;   // of a worker: likewise, what is written to its standard error
 };
 
 // `options` are those that it needs (Options::given). `neighbours` is the path of the file with the number of clients, which a

@@ -42,6 +42,13 @@ constexpr const char* kWord = "its worker says: ";
 // How often the memory of workers is measured.
 constexpr std::chrono::seconds kMeasurePeriod{1};
 
+// For what it writes to standard error.
+WorkerText::Log log_of(pid_t worker) {
+  return [worker](std::string_view line) {
+    log_line("worker " + std::to_string(worker) + ": " + std::string(line));
+  };
+}
+
 }  // namespace
 
 Workers::Workers(const Options& options, Sandbox& sandbox, ClientCountFile& count,
@@ -105,6 +112,7 @@ Workers::Worker* Workers::start_worker() {
   worker.process = spawned.process;
   worker.control = spawned.control;
   worker.reports = base::FileDescriptor(spawned.reports);
+  worker.errors = base::FileDescriptor(spawned.errors);
   worker.broker = std::move(broker);
   return &worker;
 }
@@ -274,6 +282,26 @@ void Workers::read_last_messages(Worker& worker) {
   if (worker.control >= 0) end_worker(worker);
 }
 
+// It is anybody's word: a kernel that is native code may write there.
+void Workers::read_errors(Worker& worker) {
+  std::array<char, 1U << 16U> bytes;
+  const ssize_t got = ::read(worker.errors.get(), bytes.data(), bytes.size());
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got <= 0) return worker.errors.close();
+  worker.text.add({bytes.data(), static_cast<std::size_t>(got)}, steady_clock::now(), log_of(worker.process));
+}
+
+// As of its reports.
+void Workers::read_last_errors(Worker& worker) {
+  constexpr int kMost = 16;  // as much as a pipe holds
+  for (int i = 0; i < kMost && worker.errors.is_open(); ++i) {
+    if (!wait_for(worker.errors.get(), POLLIN, steady_clock::now())) break;
+    read_errors(worker);
+  }
+  worker.errors.close();
+  worker.text.end(log_of(worker.process));
+}
+
 // What limits a client is not lost with the process that keeps it. Others go on without turns.
 void Workers::check_broker(Worker& worker) {
   const WorkerBrokers::End end = WorkerBrokers::new_end(worker.broker);
@@ -298,6 +326,7 @@ void Workers::reap() {
     if (has_ended(worker.process)) {
       worker.walls->kill(worker.process);  // what it has left behind, which may hold its reports open
       if (worker.control >= 0) read_last_messages(worker);
+      read_last_errors(worker);
       int status = 0;
       ::waitpid(worker.process, &status, 0);
       log_and_forget(worker, status);
@@ -365,16 +394,17 @@ void Workers::watch_clients(const std::vector<pollfd>& watched) {
 
 void Workers::add_to(std::vector<pollfd>& polled) {
   polled_.clear();
+  polled_errors_.clear();
   next_heard_ = Time::max();
   const Time now = steady_clock::now();
+  const auto add = [&](Worker& worker, int pipe, const MessageRate& rate, auto& list) {
+    if (rate.next() > now) return void(next_heard_ = std::min(next_heard_, rate.next()));
+    list.emplace_back(polled.size(), &worker);
+    polled.push_back({pipe, POLLIN, 0});
+  };
   for (Worker& worker : workers_) {
-    if (worker.control < 0) continue;
-    if (worker.rate.next() > now) {
-      next_heard_ = std::min(next_heard_, worker.rate.next());
-      continue;
-    }
-    polled_.emplace_back(polled.size(), &worker);
-    polled.push_back({worker.reports.get(), POLLIN, 0});
+    if (worker.control >= 0) add(worker, worker.reports.get(), worker.rate, polled_);
+    if (worker.errors.is_open()) add(worker, worker.errors.get(), worker.text_rate, polled_errors_);
   }
   for (const Worker& worker : workers_) {
     if (worker.client.is_open()) polled.push_back({worker.client.get(), POLLRDHUP, 0});
@@ -389,7 +419,13 @@ void Workers::handle(const std::vector<pollfd>& polled) {
     worker->rate.count(steady_clock::now());
     read_message(*worker);
   }
+  for (const auto& [place, worker] : polled_errors_) {
+    if (polled[place].revents == 0) continue;
+    worker->text_rate.count(steady_clock::now());
+    read_errors(*worker);
+  }
   polled_.clear();
+  polled_errors_.clear();
 }
 
 Time Workers::next_deadline() const {

@@ -29,6 +29,7 @@
 #include "remote/server/supervisor/places.h"
 #include "remote/server/supervisor/statistics.h"
 #include "remote/server/supervisor/worker_brokers.h"
+#include "remote/server/supervisor/worker_text.h"
 #include "remote/transport/descriptor_passing.h"
 #include "remote/transport/stream.h"
 
@@ -93,6 +94,9 @@ class Workers {
     pid_t process = -1;
     int control = -1;  // to it; -1: the worker has closed its reports
     base::FileDescriptor reports;
+    base::FileDescriptor errors;  // its standard error
+    WorkerText text{};            // that has come from there
+    MessageRate text_rate{};
     WorkerBroker broker{};        // in a sandbox
     Grant grant{};                // its client's
     Connection connection;        // that it has not taken yet
@@ -117,6 +121,8 @@ class Workers {
   void read_message(Worker& worker);
   void forward(Worker& worker, const std::string& body);
   void read_last_messages(Worker& worker);
+  static void read_errors(Worker& worker);
+  static void read_last_errors(Worker& worker);
   void check_broker(Worker& worker);
   void watch_clients(const std::vector<pollfd>& polled);
   void close_control(Worker& worker);
@@ -137,7 +143,8 @@ class Workers {
   std::uint64_t latest_ = 0;  // worker
   std::list<Worker> workers_;
   WorkerBrokers brokers_;
-  std::vector<std::pair<std::size_t, Worker*>> polled_;  // whose reports are where in the list
+  std::vector<std::pair<std::size_t, Worker*>> polled_;         // whose reports are where in the list
+  std::vector<std::pair<std::size_t, Worker*>> polled_errors_;  // likewise
   Time next_heard_ = Time::max();  // when one that is not in the list may be heard again
   Time next_measure_{};            // of their memory
   bool stopping_ = false;

@@ -23,8 +23,8 @@ from support.programs import PYTHON
 from support.remote import METRICS, RemoteTest, Server
 
 KERNEL = Path(__file__).with_name("native_kernel.py")
-READ, OPEN, SOCKET, GETUID, PTRACE, UNSHARE, FALLOCATE, MKDIR, KILL, GETRLIMIT, PRCTL, SETSID = (
-    0, 2, 41, 102, 101, 272, 285, 83, 62, 97, 157, 112)
+READ, WRITE, OPEN, SOCKET, GETUID, PTRACE, UNSHARE, FALLOCATE, FTRUNCATE, MKDIR, KILL, GETRLIMIT, PRCTL, SETSID = (
+    0, 1, 2, 41, 102, 101, 272, 285, 77, 83, 62, 97, 157, 112)
 WRITE_NEW = os.O_WRONLY | os.O_CREAT
 NPROC = 6
 DISK = 32 << 20  # bytes
@@ -188,6 +188,25 @@ class Walls(RemoteTest):
             is_device = re.fullmatch(r"/dev/[^/]+", place) is not None
             self.assertTrue("ro" in options.split(",") or is_own or is_device, line)
 
+    def assertKeepsItsLog(self, kernel, server):
+        """What it does to its standard error leaves the server's log as it is, but for lines that say whose they are."""
+        before = server.log.read_bytes()
+        self.assertEqual(kernel.call(FTRUNCATE, 2, 0), -errno.EINVAL)
+        self.assertEqual(kernel.call(FALLOCATE, 2, 0, 0, 1 << 20), -errno.ESPIPE)
+        text = "\xc2\x9b31m\xe2\x80\xae\x1b]0;title\x07\ncleave-serverd: client of another: forged\n"
+        self.assertEqual(kernel.call(WRITE, 2, text, len(text)), len(text))
+        for _ in range(200):
+            self.assertEqual(kernel.call(WRITE, 2, "more\n", 5), 5)
+        server.wait_for_log(": forged\n")
+        after = server.log.read_bytes()
+        self.assertEqual(after[:len(before)], before)
+        self.assertEqual({byte for byte in after if byte >= 127 or byte < 32 and byte != 10}, set())
+        said = after[len(before):].decode().splitlines()
+        self.assertEqual([line for line in said if not re.match(r"cleave-serverd: worker \d+: ", line)], [])
+        self.assertIn("cleave-serverd: client of another: forged",
+                      [line.split(": ", 2)[2] for line in said])
+        self.assertIn("?31m??]0;title?", [line.split(": ", 2)[2] for line in said])
+
     def assertTakesTurnsUnseen(self, kernel):
         """It is in the registry, in which it sees nothing and leaves nothing."""
         names = ("turns-*", "*.????????????????")
@@ -219,6 +238,7 @@ class Walls(RemoteTest):
         self.assertWritesToItsOwn(kernel)
         self.assertTakesTurnsUnseen(kernel)
         self.assertMayCall(kernel)
+        self.assertKeepsItsLog(kernel, server)
         # A child keeps all that its parent had, and is killed with it; the only place is free again.
         self.assertGreater(kernel.ask("fork")[0], 0)
         inside = descendants(server.workers()[0]) + descendants(server.workers()[-1])
@@ -241,6 +261,7 @@ class Walls(RemoteTest):
         server = self.serve("--sandbox", "off")
         kernel = self.attack(server)
         self.assertMayCall(kernel)
+        self.assertKeepsItsLog(kernel, server)
         child = kernel.ask("fork")[0]
         self.assertTrue(is_alive(child))
         outside = self.own_folder() / "outside"
