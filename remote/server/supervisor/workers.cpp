@@ -41,6 +41,8 @@ constexpr std::chrono::seconds kKillGrace{2};
 constexpr const char* kWord = "its worker says: ";
 // How often the memory of workers is measured.
 constexpr std::chrono::seconds kMeasurePeriod{1};
+// And again where one has too much: a child that has not executed its program yet may have been counted as another of the same size.
+constexpr std::chrono::milliseconds kMeasureAgain{200};
 
 // For what it writes to standard error.
 WorkerText::Log log_of(pid_t worker) {
@@ -340,13 +342,21 @@ void Workers::reap() {
   end_large();
 }
 
+bool Workers::has_too_much(const Worker& worker) {
+  return worker.control >= 0 && memory_of_tree(worker.process) > worker.most_memory &&
+         own_memory_of_tree(worker.process) > worker.most_memory;
+}
+
 // Code that runs in a worker can take memory without asking it.
 void Workers::end_large() {
   const Time now = steady_clock::now();
   if (now < next_measure_) return;
   next_measure_ = now + kMeasurePeriod;
   for (Worker& worker : workers_) {
-    if (worker.control < 0 || memory_of_tree(worker.process) <= worker.most_memory) continue;
+    const bool was_large = std::exchange(worker.is_large, has_too_much(worker));
+    if (!worker.is_large) continue;
+    next_measure_ = now + kMeasureAgain;
+    if (!was_large) continue;
     worker.end_reason = "disconnected: its worker has taken more memory than it may";
     close_control(worker);
     worker.kill_deadline = now;
@@ -429,7 +439,7 @@ void Workers::handle(const std::vector<pollfd>& polled) {
 }
 
 Time Workers::next_deadline() const {
-  Time until = next_heard_;
+  Time until = workers_.empty() ? next_heard_ : std::min(next_heard_, next_measure_);
   for (const Worker& worker : workers_) {
     if (!worker.is_killed) until = std::min(until, worker.kill_deadline);
   }

@@ -108,8 +108,9 @@ class Workers {
     std::string end_reason;
     std::string late_reason;                 // if it has to be killed at the deadline
     std::uint64_t most_memory = UINT64_MAX;  // of all its processes
-    Time kill_deadline = Time::max();  // if it has not exited by then
-    bool is_counted = false;           // what it has said of its client's end
+    Time kill_deadline = Time::max();        // if it has not exited by then
+    bool is_counted = false;                 // what it has said of its client's end
+    bool is_large = false;                   // when it was measured
     bool is_killed = false;
     bool has_exited = false;
   };
@@ -127,6 +128,7 @@ class Workers {
   void watch_clients(const std::vector<pollfd>& polled);
   void close_control(Worker& worker);
   void end_worker(Worker& worker);
+  [[nodiscard]] static bool has_too_much(const Worker& worker);
   void end_large();
   static void count_end(Worker& worker, std::atomic<std::uint64_t>& counter);
   void log_and_forget(Worker& worker, int status);
