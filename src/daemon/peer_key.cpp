@@ -38,16 +38,23 @@ Peer ipv6_peer(in6_addr address) {
   return {text_of(AF_INET6, &address) + "/64", rank};
 }
 
-Peer user_peer(int socket) {
+Peer unix_peer(int socket) {
   ucred peer{};
   socklen_t size = sizeof peer;
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
     return {"a unix socket", PeerRank::local};
-  const bool is_privileged = peer.uid == 0 || peer.uid == ::geteuid();
-  return {"user " + std::to_string(peer.uid), is_privileged ? PeerRank::privileged : PeerRank::local};
+  if (peer.uid == 0 || peer.uid == ::geteuid())
+    return {"user " + std::to_string(peer.uid), PeerRank::privileged};
+  return user_peer(peer.uid, SubordinateUsers::of_system());
 }
 
 }  // namespace
+
+Peer user_peer(uid_t user, const SubordinateUsers& subordinates) {
+  if (const auto owner = subordinates.owner_of(user))
+    return {"subordinate users of " + *owner, PeerRank::local};
+  return {"user " + std::to_string(user), PeerRank::local};
+}
 
 Peer peer_of(int socket) {
   sockaddr_storage name{};
@@ -56,7 +63,7 @@ Peer peer_of(int socket) {
     return {"unknown", PeerRank::network};
   switch (name.ss_family) {
     case AF_UNIX:
-      return user_peer(socket);
+      return unix_peer(socket);
     case AF_INET:
       return ipv4_peer(reinterpret_cast<const sockaddr_in&>(name).sin_addr);
     case AF_INET6:

@@ -1,11 +1,16 @@
 // Whom a connection comes from, as far as limits go: the address of a host without its port, the network of an IPv6 address or of
-// this host's loopback addresses (one peer may have all of it), the user of a unix socket's peer, the guest of a vsock address.
+// this host's loopback addresses (one peer may have all of it), the user of a unix socket's peer, or whose subordinate it is, the guest
+// of a vsock address.
 //
 // Thread-safe.
 #pragma once
 
 #include <cstdint>
 #include <string>
+
+#include <sys/types.h>
+
+#include "daemon/subordinate_users.h"
 
 namespace cleave::daemon {
 
@@ -27,5 +32,7 @@ struct Peer {
 std::string peer_key(int socket);
 
 Peer peer_of(int socket);
+// Of a user without privileges.
+Peer user_peer(uid_t user, const SubordinateUsers& subordinates);
 
 }  // namespace cleave::daemon

@@ -1,5 +1,7 @@
 #include "daemon/peer_shares.h"
 
+#include <sstream>
+
 #include <gtest/gtest.h>
 
 namespace cleave::daemon {
@@ -97,6 +99,22 @@ TEST(PeerShares, LimitsMayChange) {
   shares.set_limits(1, 0);
   EXPECT_FALSE(shares.add(6, {"d"}).granted);
   EXPECT_EQ(shares.taken(), 3U) << "those who have a place keep it";
+}
+
+// As newuidmap(1) makes them for every user.
+TEST(PeerShares, SubordinateUsersOfOneUserAreOnePeer) {
+  std::istringstream lines(
+      "# none\nalice:100000:65536\nbroken\n1001:165536:65536\nhuge:300000:18446744073709551615\n");
+  const SubordinateUsers subordinates(lines);
+  EXPECT_EQ(user_peer(99999, subordinates).key, "user 99999");
+  EXPECT_EQ(user_peer(165536, subordinates).key, "subordinate users of 1001");
+  EXPECT_EQ(user_peer(4000000000, subordinates).key, "subordinate users of huge");
+  PeerShares shares(100, 0, PeerShares::WhenFull::newcomers_wait);
+  PeerShares::Id id = 0;
+  for (uid_t user = 100000; user < 100100; ++user)
+    EXPECT_TRUE(shares.add(++id, user_peer(user, subordinates)).granted);
+  EXPECT_TRUE(shares.add(++id, user_peer(1000, subordinates)).granted) << "another user finds no place";
+  EXPECT_EQ(shares.taken(), 100U);
 }
 
 }  // namespace
