@@ -183,8 +183,10 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
     desc.buffer = session.objects.handle<cl_mem>(message.memory());
     if (desc.buffer == nullptr) return session.reply(command, message.id(), CL_INVALID_IMAGE_DESCRIPTOR);
   }
-  desc.image_row_pitch = wanted.row_pitch();
-  desc.image_slice_pitch = wanted.slice_pitch();
+  // Contents come without gaps: by pitches the driver would read beyond them.
+  const bool filled = command.payload() > 0;
+  desc.image_row_pitch = filled ? 0 : wanted.row_pitch();
+  desc.image_slice_pitch = filled ? 0 : wanted.slice_pitch();
   if (reads_contents(message.trial(), message.flags()))
     return session.reply(command, message.id(), CL_INVALID_HOST_PTR);
   const auto try_image = [&](void* contents, cl_int* error) {
@@ -199,7 +201,6 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
     if (one > 0 && __builtin_mul_overflow(size, one, &size))
       return session.reply(command, message.id(), CL_INVALID_IMAGE_SIZE);
   }
-  const bool filled = command.payload() > 0;
   if (filled && (!element || command.payload() != size))
     return session.reply(command, message.id(), CL_INVALID_IMAGE_DESCRIPTOR);
   create_memory(session, command, message.id(), size, 0, [&](void* contents, cl_int* error) {

@@ -160,6 +160,29 @@ TEST_F(HostileClient, TooManyPendingCommandsEndTheConnection) {
   EXPECT_TRUE(server_.logs("too many commands"));
 }
 
+// The driver copies what it reads by them.
+TEST_F(HostileClient, PitchesDoNotReachBeyondAnImagesContents) {
+  constexpr std::uint64_t kWidth = 16;
+  constexpr std::uint64_t kHeight = 64;
+  constexpr std::uint64_t kFar = std::uint64_t{1} << 22U;
+  const auto client = ready();
+  auto& b = client->builder;
+  const std::vector<std::byte> contents(kWidth * kHeight * 4);
+  const wire::ImageFormat format(CL_RGBA, CL_UNORM_INT8);
+  const auto create = [&](std::uint32_t number, std::uint64_t depth, std::uint64_t row, std::uint64_t slice,
+                          cl_mem_object_type type) {
+    const wire::ImageDesc desc(kWidth, kHeight / depth, depth, 0, row, slice, type, 0, 0);
+    client->add({.request = number, .payload = contents.size()},
+                wire::CreateCreateImage(b, 100 + number, kContext, CL_MEM_READ_ONLY, &format, &desc));
+    ASSERT_TRUE(client->send({contents}));
+    ASSERT_TRUE(client->await_answer(number)) << "the worker has ended";
+    EXPECT_EQ(client->received.answers[number], CL_SUCCESS);
+  };
+  create(1, 1, 128, 0, CL_MEM_OBJECT_IMAGE2D);
+  create(2, 1, kFar, 0, CL_MEM_OBJECT_IMAGE2D);
+  create(3, 4, 0, kFar, CL_MEM_OBJECT_IMAGE3D);
+}
+
 // Ids of no object and of objects of another kind.
 TEST_F(HostileClient, InvalidIdsGetTheErrorOfTheirKind) {
   const auto client = ready();
