@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <sys/eventfd.h>
 #include <sys/resource.h>
 
 namespace cleave::base {
@@ -74,10 +73,6 @@ int open_own_at(int folder, const char* name, int flags, mode_t mode) noexcept {
 int duplicate_own(int fd) noexcept {
   const int made = fcntl(fd, F_DUPFD_CLOEXEC, kLowestDescriptor);
   return made >= 0 ? made : open_high([&] { return fcntl(fd, F_DUPFD_CLOEXEC, kStandardNumbers); });
-}
-
-int make_event_descriptor() noexcept {
-  return open_high([] { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
 }
 
 FolderList open_folder_list(int folder, const char* path) noexcept {

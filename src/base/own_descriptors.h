@@ -44,11 +44,10 @@ int open_high(Open open) noexcept {
   return move_high(open());
 }
 
-// open(2), openat(2), dup(2) and eventfd(2), with O_CLOEXEC; the last does not block.
+// open(2), openat(2) and dup(2), with O_CLOEXEC.
 int open_own(const char* path, int flags, mode_t mode = 0) noexcept;
 int open_own_at(int folder, const char* name, int flags, mode_t mode = 0) noexcept;
 int duplicate_own(int fd) noexcept;
-int make_event_descriptor() noexcept;
 
 // The files of a folder, by a descriptor of their own. Null: it cannot be read, or there is no memory.
 struct CloseFolderList {

@@ -7,6 +7,12 @@
 #include "base/own_descriptors.h"
 
 namespace cleave::base {
+namespace {
+
+// Eventfds, timerfds, epolls, signalfds and their like share one inode, which has no type.
+bool is_anonymous(const struct stat& status) { return (status.st_mode & S_IFMT) == 0; }
+
+}  // namespace
 
 void VerifiedDescriptor::open(int fd) { adopt(move_high(fd)); }
 
@@ -14,7 +20,7 @@ void VerifiedDescriptor::adopt(int fd) {
   close();
   if (fd < 0) return;
   struct stat status {};
-  if (fstat(fd, &status) != 0) return static_cast<void>(::close(fd));
+  if (fstat(fd, &status) != 0 || is_anonymous(status)) return static_cast<void>(::close(fd));
   device_.store(status.st_dev, std::memory_order_relaxed);
   inode_.store(status.st_ino, std::memory_order_relaxed);
   fd_.store(fd, std::memory_order_relaxed);

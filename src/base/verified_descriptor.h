@@ -2,6 +2,9 @@
 // they start) and may get the same number for a file of their own. So the file's identity is remembered, and checked
 // before the descriptor is used or closed.
 //
+// What has no identity is refused: all eventfds, timerfds, epolls, signalfds and inotify instances are one file to fstat(2), so the
+// program's could not be told from ours. A WakeChannel and poll()'s timeout do what they do.
+//
 // For one thread at a time. A forked child may close its copy whatever the thread was doing.
 #pragma once
 
@@ -18,7 +21,8 @@ class VerifiedDescriptor {
   VerifiedDescriptor& operator=(const VerifiedDescriptor&) = delete;
   ~VerifiedDescriptor() { close(); }
 
-  // Takes ownership of `fd`, and moves it to a high number (own_descriptors.h). -1 stays closed.
+  // Takes ownership of `fd`, and moves it to a high number (own_descriptors.h). -1 stays closed, and so does
+  // what has no identity, which is closed.
   void open(int fd);
 
   // The same where it is.

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <poll.h>
 #include <thread>
-#include <unistd.h>
 #include <utility>
 
-#include "base/own_descriptors.h"
 #include "base/scoped_thread_state.h"
 #include "base/system_call_filter.h"
 
@@ -37,7 +35,7 @@ SourcePoller::SourcePoller(std::vector<std::unique_ptr<Source>> sources, const S
       rules_(rules),
       observer_(std::move(observer)),
       freshness_(sources_.size(), Freshness::never) {
-  wake_.open(base::make_event_descriptor());
+  wake_.open();  // without it stop() is noticed late
 }
 
 std::shared_ptr<SourcePoller> SourcePoller::start(std::vector<std::unique_ptr<Source>> sources,
@@ -122,7 +120,7 @@ void SourcePoller::publish(base::Nanoseconds now) {
 }
 
 void SourcePoller::wait(base::Nanoseconds now) const {
-  std::vector<pollfd> descriptors = {{wake_.is_valid() ? wake_.get() : -1, POLLIN, 0}};
+  std::vector<pollfd> descriptors = {{wake_.is_valid() ? wake_.descriptor() : -1, POLLIN, 0}};
   base::Nanoseconds until =
       next_expiry(last_counts(sources_), rules_, now).value_or(base::Nanoseconds::max());
   until = std::min(until, next_pressure_);
@@ -144,10 +142,7 @@ void SourcePoller::wait_for_first_answers(base::Nanoseconds timeout) {
 
 bool SourcePoller::stop(base::Nanoseconds timeout) {
   stopping_.store(true, std::memory_order_relaxed);
-  const std::uint64_t one = 1;
-  if (wake_.is_valid() &&
-      write(wake_.get(), &one, sizeof one) < 0) {  // the counter is full, so the thread is awake
-  }
+  wake_.wake();
   const base::Nanoseconds deadline = base::Clock::system().now() + timeout;
   base::MutexLock lock(mutex_);
   while (!finished_) {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "base/verified_descriptor.h"
+#include "base/wake_channel.h"
 #include "neighbours/source.h"
 #include "neighbours/staleness.h"
 
@@ -77,7 +77,7 @@ class SourcePoller {
   const std::vector<std::unique_ptr<Source>> sources_;  // used by the thread only
   const StalenessRules rules_;
   const Observer observer_;
-  base::VerifiedDescriptor wake_;  // an eventfd
+  base::WakeChannel wake_;
   std::atomic<bool> stopping_{false};
 
   // Used by the thread only.

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Prints every place where a library that programs load opens a descriptor other than through src/base/own_descriptors.h, where it
-gets a number that is not the program's. One argument: the repository."""
+gets a number that is not the program's, and every one of a kind without an identity, which could not be told from the program's own.
+One argument: the repository."""
 
 import pathlib
 import re
@@ -17,6 +18,9 @@ CALLS = ("accept", "accept4", "creat", "creat64", "dup", "dup2", "dup3", "epoll_
          "recvmmsg", "scandir", "shm_open", "signalfd", "socket", "socketpair", "timerfd_create", "tmpfile", "userfaultfd",
          "SSL_CTX_load_verify_file", "SSL_CTX_set_default_verify_paths", "SSL_CTX_use_PrivateKey_file", "SSL_CTX_use_certificate_chain_file",
          "BIO_new_file")
+# All of these are one inode to fstat(2) (src/base/verified_descriptor.h).
+ANONYMOUS = ("epoll_create", "epoll_create1", "eventfd", "fanotify_init", "inotify_init", "inotify_init1", "io_uring_setup", "perf_event_open",
+             "pidfd_open", "signalfd", "timerfd_create", "userfaultfd")
 # A call, with or without `::`; not a member's or another scope's of that name, nor its declaration or definition.
 CALL = re.compile(r"(?<![\w.:>~])(?:::)?(" + "|".join(CALLS) + r")\s*\((?!\))")
 DECLARATION = re.compile(r"^\s*(?!return\b|else\b|case\b)(?:\[\[nodiscard\]\] )?[\w:<>,&* ]*[\w>&*]\s+[&*]?(?:" + "|".join(CALLS) + r")\(")
@@ -64,9 +68,11 @@ def faults(root):
                 if line.startswith("}"):
                     wrapped_until = -1
                 what = opens(line)
-                if what is None or number <= wrapped_until:
+                if what is None or (number <= wrapped_until and what not in ANONYMOUS):
                     continue
-                if name in EXCEPTIONS:
+                if what in ANONYMOUS:
+                    yield f"{name}:{number + 1}: {what} gives a descriptor without an identity: use base/wake_channel.h or poll()'s timeout"
+                elif name in EXCEPTIONS:
                     unused.discard(name)
                 else:
                     yield f"{name}:{number + 1}: {what} gives a descriptor any number: open it through base/own_descriptors.h"

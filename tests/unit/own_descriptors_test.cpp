@@ -2,18 +2,27 @@
 #include "base/own_descriptors.h"
 
 #include <cerrno>
+#include <csignal>
+#include <cstdint>
 #include <fcntl.h>
+#include <poll.h>
 #include <string_view>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 
 #include "base/file_descriptor.h"
 #include "base/verified_descriptor.h"
+#include "base/wake_channel.h"
 
 namespace cleave::base {
 namespace {
@@ -65,7 +74,6 @@ std::string_view for_each_way(Judge judge) {
                      open_own_at(folder, "comm", O_RDONLY),
                      list ? dirfd(list.get()) : -1,
                      duplicate_own(file),
-                     make_event_descriptor(),
                      open_high([] { return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); })};
   for (const int fd : all) {
     if (!judge(fd)) return "not there, or at a number that is the program's";
@@ -156,6 +164,65 @@ TEST(VerifiedDescriptor, LeavesAloneWhatTheProgramPutsInItsPlace) {
   ours.close();
   EXPECT_FALSE(is_closed(number));
   close(number);
+}
+
+// Every kind that shares one inode with the program's own, by which they would be taken for ours.
+TEST(VerifiedDescriptor, RefusesWhatHasNoIdentity) {
+  sigset_t none;
+  sigemptyset(&none);
+  const int all[] = {eventfd(0, EFD_CLOEXEC), timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC),
+                     epoll_create1(EPOLL_CLOEXEC), signalfd(-1, &none, SFD_CLOEXEC),
+                     inotify_init1(IN_CLOEXEC)};
+  for (const int each : all) {
+    ASSERT_GE(each, 0);
+    VerifiedDescriptor ours;
+    ours.adopt(each);
+    EXPECT_EQ(ours.get(), -1);
+    EXPECT_FALSE(ours.is_valid());
+    EXPECT_TRUE(is_closed(each));
+  }
+}
+
+bool is_readable(int fd) {
+  pollfd waited{fd, POLLIN, 0};
+  return poll(&waited, 1, 0) == 1;
+}
+
+TEST(WakeChannel, IsReadableFromWakeToDrain) {
+  WakeChannel channel;
+  ASSERT_TRUE(channel.open());
+  EXPECT_GE(channel.descriptor(), kLowestDescriptor);
+  EXPECT_TRUE(closes_on_exec(channel.descriptor()));
+  EXPECT_FALSE(is_readable(channel.descriptor()));
+  for (int i = 0; i < 1000; ++i) channel.wake();  // never blocks
+  EXPECT_TRUE(is_readable(channel.descriptor()));
+  channel.drain();
+  EXPECT_FALSE(is_readable(channel.descriptor()));
+}
+
+// In a child, which writing to a closed peer could end by a signal. Its descriptors are those that the program closes.
+TEST(WakeChannel, LosesEitherEndWithoutASignalAndUsesNothingOfThePrograms) {
+  for (const bool loses_receiver : {true, false}) {
+    expect_in_child(Standard::open, kUsual, [&]() -> std::string_view {
+      WakeChannel channel;
+      if (!channel.open()) return "not open";
+      const int receiver = channel.descriptor();
+      const int sender = receiver == kLowestDescriptor ? kLowestDescriptor + 1 : kLowestDescriptor;
+      const int lost = loses_receiver ? receiver : sender;
+      close(lost);
+      if (channel.is_valid()) return "the loss of an end is not noticed";
+      channel.wake();
+      const int own = eventfd(7, EFD_CLOEXEC | EFD_NONBLOCK);
+      if (dup2(own, lost) != lost) return "the number is not free";
+      if (channel.is_valid()) return "the program's is taken for ours";
+      channel.wake();
+      channel.drain();
+      channel.close();
+      std::uint64_t count = 0;
+      if (read(lost, &count, sizeof count) != sizeof count || count != 7) return "the program's is spoilt";
+      return channel.open() && channel.is_valid() && !is_closed(lost) ? "" : "not opened anew";
+    });
+  }
 }
 
 }  // namespace

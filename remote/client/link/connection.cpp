@@ -4,18 +4,14 @@
 #include <algorithm>
 #include <bit>
 #include <cctype>
-#include <cerrno>
 #include <csignal>
+#include <ctime>
 #include <exception>
 #include <poll.h>
 #include <pthread.h>
 #include <system_error>
 #include <thread>
-#include <unistd.h>
 
-#include <sys/timerfd.h>
-
-#include "base/own_descriptors.h"
 #include "base/regular_file.h"
 #include "base/scoped_thread_state.h"
 #include "remote/client/link/call_trace.h"
@@ -34,6 +30,7 @@ using std::chrono::steady_clock;
 // How often the watcher checks whether other threads still read.
 constexpr milliseconds kMinRest{1};
 constexpr milliseconds kMaxRest{8};
+constexpr long kNanosecondsPerSecond = 1'000'000'000;
 constexpr std::size_t kMaxToken = 4096;
 constexpr std::size_t kMaxSessionName = 64;
 // Of a connection in the trace: the first exchanges follow one another, the others this period.
@@ -84,12 +81,6 @@ steady_clock::time_point at(steady_clock::rep ticks) {
   return steady_clock::time_point(steady_clock::duration(ticks));
 }
 
-void drain(const base::VerifiedDescriptor& descriptor) {
-  std::uint64_t count = 0;
-  while (descriptor.is_valid() && read(descriptor.get(), &count, sizeof count) < 0 && errno == EINTR) {
-  }
-}
-
 }  // namespace
 
 Connection::Connection(std::unique_ptr<Stream> stream, const base::RemoteSettings& settings)
@@ -110,21 +101,13 @@ std::shared_ptr<Connection> Connection::open(const std::string& address, const b
   // The server of a unix socket is on this machine. Without shared memory everything goes over the socket.
   if (endpoint->address.kind == base::Address::Kind::unix_socket && !query) made->share_memory();
   if (!made->handshake(settings, query, until, problem)) return nullptr;
-  if (!made->open_watch_descriptors()) return problem = "too many open files", nullptr;
+  if (!made->wake_.open()) return problem = "too many open files", nullptr;
   try {
     std::thread([made] { made->watch(); }).detach();
   } catch (const std::system_error&) {
     return problem = "cannot start a thread", nullptr;
   }
   return made;
-}
-
-// Those that there are not, or which the program has closed.
-bool Connection::open_watch_descriptors() {
-  if (!timer_.is_valid())
-    timer_.open(base::open_high([] { return timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK); }));
-  if (!wake_.is_valid()) wake_.open(base::make_event_descriptor());
-  return timer_.get() >= 0 && wake_.get() >= 0;
 }
 
 // Where there is a limit, or the system refuses, without memory for maps.
@@ -270,13 +253,12 @@ void Connection::release_reader_role() {
     return;
   }
   const ScopedUnlock unlock(reader_mutex_);
-  if (unawaited_.load(std::memory_order_relaxed) != 0 || is_buffered || stream_->has_data()) wake_watcher();
+  if (unawaited_.load(std::memory_order_relaxed) != 0 || is_buffered || stream_->has_data()) wake_to_read();
 }
 
-void Connection::wake_watcher() const {
-  const std::uint64_t one = 1;
-  if (wake_.is_valid() && write(wake_.get(), &one, sizeof one) < 0) {  // it is awake already
-  }
+void Connection::wake_to_read() {
+  should_read_.store(true);
+  wake_.wake();
 }
 
 void Connection::read_as_watcher() {
@@ -301,37 +283,33 @@ bool Connection::at_end_of_stream() {
   return (hung.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0 && !input_.has_more();
 }
 
-// Returns whether there is something to read.
+// Returns whether there is something to read. Flushes meanwhile.
 bool Connection::sleep_until_readable(bool others_read, milliseconds most) {
-  if (!stream_->is_ours()) {
-    // Who reads still has the old socket, and ends the connection when something comes.
-    if (others_read) std::this_thread::sleep_for(std::min(most, kMinRest));
-    return true;
-  }
-  if (!timer_.is_valid() || !wake_.is_valid()) {
-    if (!open_watch_descriptors()) most = std::min(most, kMinRest);
-    arm_flush_timer();  // what was gathered meanwhile has none
-  }
-  std::array<pollfd, 3> waited{
-      {{timer_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}, {stream_->descriptor(), POLLIN, 0}}};
-  if (poll(waited.data(), others_read ? 2 : 3, static_cast<int>(most.count())) <= 0) return false;
-  if (waited[0].revents != 0) {
-    drain(timer_);
-    if (out_mutex_.try_lock()) {
-      flush_as_watcher();
-      out_mutex_.unlock();
-    } else {
-      arm_flush_timer();  // the current sender may not send what was gathered last
+  const auto until = steady_clock::now() + most;
+  while (true) {
+    if (!stream_->is_ours()) {
+      // Who reads still has the old socket, and ends the connection when something comes.
+      if (others_read) std::this_thread::sleep_for(std::min(most, kMinRest));
+      return true;
     }
+    const std::chrono::nanoseconds left = until - steady_clock::now();
+    if (left.count() <= 0) return false;
+    const bool can_be_woken = wake_.is_valid() || wake_.open();
+    const auto limit = until_flush(can_be_woken ? left : std::min<std::chrono::nanoseconds>(left, kMinRest));
+    const timespec sleep{limit.count() / kNanosecondsPerSecond, limit.count() % kNanosecondsPerSecond};
+    std::array<pollfd, 2> waited{{{wake_.descriptor(), POLLIN, 0}, {stream_->descriptor(), POLLIN, 0}}};
+    const int ready = ppoll(waited.data(), others_read ? 1 : 2, &sleep, nullptr);
+    if (ready > 0 && waited[0].revents != 0) wake_.drain();
+    flush_if_due();
+    if (ready > 0 && (should_read_.exchange(false) || waited[1].revents != 0)) return true;
   }
-  if (waited[1].revents != 0) drain(wake_);
-  return waited[1].revents != 0 || waited[2].revents != 0;
 }
 
 void Connection::watch() {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  const base::ScopedPreciseSleep undisturbed;  // kFlushDelay is of the order of a timer's slack
   std::uint64_t before = 0;
   milliseconds rest = kMinRest;
   milliseconds calm = std::max(heartbeat_ / 2, milliseconds(10));
@@ -386,7 +364,6 @@ void Connection::close_in_child() {
   closed_.store(true, std::memory_order_release);
   // The server sees the parent's end only when no other process has the socket open.
   stream_->close();
-  timer_.close();
   wake_.close();
   if (regions_ != nullptr) regions_->close_in_child();
   if (shared_ != nullptr) shared_->close_in_child();

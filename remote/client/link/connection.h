@@ -45,7 +45,7 @@
 
 #include "base/mutex.h"
 #include "base/settings.h"
-#include "base/verified_descriptor.h"
+#include "base/wake_channel.h"
 #include "remote/client/link/map_regions.h"
 #include "remote/client/link/outbox.h"
 #include "remote/client/link/pending_request.h"
@@ -102,6 +102,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Builder = flatbuffers::FlatBufferBuilder;
   static constexpr std::chrono::microseconds kFlushDelay{200};
+  // For this long after a flush the watcher looks for the next one by itself: who gathers need not wake it.
+  static constexpr std::chrono::microseconds kFlushWatch{5 * kFlushDelay};
   // Shared memory that has been unused for this long is given back to the system.
   static constexpr std::chrono::milliseconds kTrimAfter{5000};
   static constexpr std::size_t kMaxSharedTransfer = std::size_t{16}
@@ -346,7 +348,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   explicit Connection(std::unique_ptr<Stream> stream, const base::RemoteSettings& settings);
   bool handshake(const base::RemoteSettings& settings, bool query, Time until, std::string& problem);
-  bool open_watch_descriptors();
   void share_memory();
   bool send_hello(std::span<const std::byte> message);
   bool accept_welcome(const FrameHeader& header, std::string& problem);
@@ -400,7 +401,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void wait_with(Condition done, void* function) CLEAVE_EXCLUDES(reader_mutex_);
   void read_as_watcher() CLEAVE_EXCLUDES(reader_mutex_);
   void release_reader_role() CLEAVE_REQUIRES(reader_mutex_);
-  void wake_watcher() const;
+  void wake_to_read();
   bool at_end_of_stream();
 
   // Receiving; called by the reader only.
@@ -440,7 +441,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void begin_exchange() CLEAVE_EXCLUDES(out_mutex_);
   void end_exchange(const wire::Pong& pong);
   void send_releases() CLEAVE_REQUIRES(out_mutex_);
-  void arm_flush_timer();
+  void schedule_flush();
+  [[nodiscard]] std::chrono::nanoseconds until_flush(std::chrono::nanoseconds most) const;
+  void flush_if_due() CLEAVE_EXCLUDES(out_mutex_);
 
   // Set by the handshake, then constant.
   std::string address_;
@@ -459,8 +462,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::uint64_t clock_ahead_ = 0;  // ns, the server's clock minus ours; wraps around
   std::chrono::milliseconds timeout_;
   std::chrono::milliseconds heartbeat_;
-  base::VerifiedDescriptor timer_;  // fires kFlushDelay after the first gathered command
-  base::VerifiedDescriptor wake_;   // wakes the watcher
+  base::WakeChannel wake_;                // wakes the watcher
+  std::atomic<bool> should_read_{false};  // what for, but for a flush
+  // When it is to flush, by the steady clock; 0: it does not watch for that. And the watcher's: for which it last has.
+  std::atomic<std::chrono::steady_clock::rep> flush_due_{0};
+  std::chrono::steady_clock::rep flushed_due_ = 0;
 
   std::atomic<Id> next_id_{1};
   std::atomic<bool> closed_{false};             // nothing new begins

@@ -6,7 +6,6 @@
 #include <new>
 #include <thread>
 
-#include <sys/timerfd.h>
 #include <sys/uio.h>
 
 #include "base/scoped_thread_state.h"
@@ -186,7 +185,7 @@ cl_int Connection::end_command(const Box& data, FlushTiming when) {
     flush_locked(large ? data : Box{});
   } else if (!gathered_.load(std::memory_order_relaxed)) {
     gathered_.store(true, std::memory_order_release);
-    arm_flush_timer();
+    schedule_flush();
   }
   return alive() ? CL_SUCCESS : kConnectionLost;
 }
@@ -279,10 +278,33 @@ void Connection::end_shared_memory() {
   if (regions_ != nullptr) regions_->end();
 }
 
-void Connection::arm_flush_timer() {
-  const itimerspec soon{{0, 0}, {0, std::chrono::nanoseconds(kFlushDelay).count()}};
-  // Only a timer takes it: if the number is another's by now, the watcher makes a new one.
-  timerfd_settime(timer_.get(), 0, &soon, nullptr);
+// Wakes the watcher only if it may be asleep for longer.
+void Connection::schedule_flush() {
+  const std::chrono::steady_clock::duration delay = kFlushDelay;
+  if (flush_due_.exchange(now() + delay.count()) == 0) wake_.wake();
+}
+
+// How long the watcher may sleep, at most `most`, without missing a flush.
+std::chrono::nanoseconds Connection::until_flush(std::chrono::nanoseconds most) const {
+  const auto due = flush_due_.load();
+  if (due == 0) return most;
+  const std::chrono::steady_clock::duration left(due - now());
+  return std::min<std::chrono::nanoseconds>(most, left.count() > 0 ? left : kFlushDelay);
+}
+
+// By the watcher. While somebody else sends, who may not send what was gathered last, the flush stays due.
+void Connection::flush_if_due() {
+  auto due = flush_due_.load();
+  const std::chrono::steady_clock::duration late(now() - due);
+  if (due == 0 || late.count() < 0) return;
+  if (due == flushed_due_) {
+    if (late > kFlushWatch) flush_due_.compare_exchange_strong(due, 0);
+    return;
+  }
+  if (!out_mutex_.try_lock()) return;
+  flush_as_watcher();
+  out_mutex_.unlock();
+  flushed_due_ = due;
 }
 
 void Connection::release(Id id, bool urgent) {
@@ -297,7 +319,7 @@ void Connection::release(Id id, bool urgent) {
   }
   if (!first) return;
   gathered_.store(true, std::memory_order_release);
-  arm_flush_timer();
+  schedule_flush();
 }
 
 void Connection::send_releases() {

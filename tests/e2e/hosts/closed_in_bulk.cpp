@@ -1,7 +1,8 @@
 // Closes all descriptors that it does not know, as daemons do, before (`first`) or after (`later`) its first context, and gives their
-// numbers to files and sockets of its own. Prints the error and the wrong results of the work that follows, of work in a new context
-// after that, and whether all that is its own is as it was. The second argument is a folder.
+// numbers to files and sockets of its own, or (`anonymous`) opens hundreds of eventfds, timerfds and epolls. Prints the error and the wrong results of the work that follows, of work in a new context
+// after that, and whether all that is its own is as it was. The second argument is a folder, the third `files` or `anonymous`.
 #include <array>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,14 +13,20 @@
 #include <unistd.h>
 #include <vector>
 
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/timerfd.h>
 
 #include "host_program.h"
 
 namespace {
 
 constexpr std::string_view kText = "this is the program's own";
+constexpr std::uint64_t kCount = 7;
+constexpr int kAnonymous = 300;
+constexpr time_t kFarAway = 100'000;  // seconds
 
 std::vector<int> others() {
   std::vector<int> numbers;
@@ -75,6 +82,33 @@ bool is_intact(const Own& own) {
   return own.peer < 0 || read(own.peer, text.data(), text.size()) < 0;  // not the end either
 }
 
+// What all have in common by fstat(2), at all low numbers, alternately.
+std::vector<int> take_anonymous() {
+  const itimerspec far_away{{0, 0}, {kFarAway, 0}};
+  std::vector<int> made;
+  for (int i = 0; i < kAnonymous; ++i) {
+    if (i % 3 == 0) {
+      made.push_back(eventfd(kCount, EFD_NONBLOCK));
+    } else if (i % 3 == 1) {
+      made.push_back(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK));
+      timerfd_settime(made.back(), 0, &far_away, nullptr);
+    } else {
+      made.push_back(epoll_create1(0));
+    }
+  }
+  return made;
+}
+
+// The number is still of this kind, and nobody has read, written or set it.
+bool is_intact(int number, int kind) {
+  std::uint64_t count = 0;
+  itimerspec left{};
+  epoll_event event{};
+  if (kind == 0) return read(number, &count, sizeof count) == sizeof count && count == kCount;
+  if (kind == 1) return timerfd_gettime(number, &left) == 0 && left.it_value.tv_sec > kFarAway / 2;
+  return epoll_wait(number, &event, 1, 0) == 0;
+}
+
 void nothing() {}
 
 void report(const char* what, HostProgram& program) {
@@ -86,14 +120,19 @@ void report(const char* what, HostProgram& program) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 3) return 2;
+  if (count != 4) return 2;
   const bool later = std::string_view(arguments[1]) == "later";
   std::vector<int> numbers;
   std::vector<Own> own;
+  std::vector<int> anonymous;
   const auto close_all = [&] {
     numbers = others();
     closefrom(3);
-    own = take(numbers, arguments[2]);
+    if (std::string_view(arguments[3]) == "anonymous") {
+      anonymous = take_anonymous();
+    } else {
+      own = take(numbers, arguments[2]);
+    }
   };
   if (!later) {
     HostProgram::list_devices();
@@ -110,6 +149,8 @@ int main(int count, char** arguments) {
   report("new context", again);
   int spoilt = 0;
   for (const Own& each : own) spoilt += is_intact(each) ? 0 : 1;
+  for (std::size_t i = 0; i < anonymous.size(); ++i)
+    spoilt += is_intact(anonymous[i], static_cast<int>(i % 3)) ? 0 : 1;
   std::printf("spoilt %d\n", spoilt);
   std::fflush(stdout);
   return 0;
