@@ -27,7 +27,9 @@ bool is_hexadecimal(Text number) {
 
 class Lexer {
  public:
-  explicit Lexer(Text text) : text_(text) {}
+  enum class Keep : std::uint8_t { all, directives };
+
+  explicit Lexer(Text text, Keep keep = Keep::all) : text_(text), keep_(keep) {}
 
   Tokens run() && {
     const std::size_t first = std::min(find_trigraph(text_), text_.find('\0'));
@@ -143,7 +145,7 @@ class Lexer {
   }
 
   void add(Token::Kind kind, std::size_t size) {
-    tokens_.list.push_back({kind, text_.substr(at_, size), directive_});
+    if (directive_ || keep_ == Keep::all) tokens_.list.push_back({kind, text_.substr(at_, size), directive_});
     at_ += size;
   }
 
@@ -154,7 +156,8 @@ class Lexer {
     in_message_ = false;
   }
 
-  Text text_;
+  const Text text_;
+  const Keep keep_;
   std::size_t at_ = 0;
   bool line_starts_ = true;
   bool directive_ = false;
@@ -176,6 +179,10 @@ std::string without_splices(std::string_view source, std::vector<std::size_t>* l
     return pair ? 2 : 1;
   };
   for (std::size_t i = 0; i < source.size();) {
+    const std::size_t run = i;
+    while (i < source.size() && source[i] != '\\' && !ends_line(source[i])) ++i;
+    joined.append(source, run, i - run);
+    if (i == source.size()) break;
     std::size_t end = i;
     if (source[i] == '\\') {
       ++end;
@@ -196,5 +203,7 @@ std::string without_splices(std::string_view source, std::vector<std::size_t>* l
 }
 
 Tokens tokens_of(std::string_view text) { return Lexer(text).run(); }
+
+Tokens directive_tokens_of(std::string_view text) { return Lexer(text, Lexer::Keep::directives).run(); }
 
 }  // namespace cleave::kernels

@@ -47,6 +47,9 @@ std::string without_splices(std::string_view source, std::vector<std::size_t>* l
 // `text` has no line splices and must outlive the result.
 Tokens tokens_of(std::string_view text);
 
+// Only the tokens of directives, as tokens_of() finds them.
+Tokens directive_tokens_of(std::string_view text);
+
 // Characters.
 constexpr bool starts_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }

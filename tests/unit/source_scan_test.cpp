@@ -22,6 +22,27 @@ constexpr const char* kPlain = R"(
 
 Scan scan_source(const std::string& source) { return scan_text(without_splices(source)); }
 
+// Comments, literals and splices elsewhere decide what is a directive.
+TEST(Lexer, DirectivesAloneAreThoseOfTheWholeText) {
+  for (const std::string source :
+       {"#include \"a.h\"\nint x; // #include\n  # define A 1 /* \n# */ + 2\nint y = 1 # 2;\n#",
+        "/* \n#include <no> */ #include <b.h>\nconst char* s = \"\\\n#not\";\n#de\\\nfine B ##\n", "int x;\n",
+        "'\n#if X\n#error it's\n?\?=include\n%:include <c>\n#include <d//e>\n#endif"}) {
+    const std::string text = without_splices(source);
+    const Tokens all = tokens_of(text);
+    const Tokens directives = directive_tokens_of(text);
+    EXPECT_EQ(directives.unambiguous, all.unambiguous) << source;
+    EXPECT_EQ(directives.unreadable, all.unreadable) << source;
+    std::vector<std::string_view> expected;
+    std::vector<std::string_view> found;
+    for (const Token& token : all.list) {
+      if (token.directive) expected.push_back(token.text);
+    }
+    for (const Token& token : directives.list) found.push_back(token.text);
+    EXPECT_EQ(found, expected) << source;
+  }
+}
+
 TEST(Scan, PlainKernelQueriesNothing) {
   const Scan scan = scan_source(kPlain);
   EXPECT_FALSE(scan.reads_ndrange || scan.breaks_prelude || scan.opaque || scan.communicates ||

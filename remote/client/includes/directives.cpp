@@ -87,7 +87,7 @@ void parse_directive(Line line, Directives& found) {
 
 Directives parse_directives(std::string_view text) {
   const std::string whole = kernels::without_splices(text);
-  const std::vector<Token> list = kernels::tokens_of(whole).list;
+  const std::vector<Token> list = kernels::directive_tokens_of(whole).list;
   Directives found;
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (!list[i].directive) continue;

@@ -5,7 +5,7 @@
 namespace cleave::interpose {
 std::uint64_t identity_of_kernel(const std::string& name, const ProgramRecord* program) noexcept {
   std::uint64_t hash = base::hash_of(name);
-  if (program != nullptr && program->source) hash = learn::mix_key(hash, program->source_hash);
+  if (program != nullptr && program->source_hash != 0) hash = learn::mix_key(hash, program->source_hash);
   if (program != nullptr && program->options) hash = base::hash_of(*program->options, hash);
   if (program != nullptr && program->origin != 0) hash = learn::mix_key(hash, program->origin);
   return hash != 0 ? hash : 1;

@@ -50,6 +50,13 @@ KernelRecord record_of(const base::Settings& settings, const std::optional<Progr
     record.has_program_variables = true;
     return record;
   }
+  if (program && program->no_prelude == NoPrelude::remote) {
+    // Its server decides. No queue takes it here, so that the reason is the server, and not that nothing is known of it.
+    record.facts.source = plan::Kernel::Source::splittable;
+    record.facts.communicates = record.facts.may_wait = record.facts.shares_stores = true;
+    record.has_program_variables = true;
+    return record;
+  }
   if (!program || !program->scan) return record;
   const kernels::Scan scan = program->scan->of(name);
   record.facts.source = source_of(scan, *program);

@@ -49,9 +49,10 @@ bool is_remote_context(const Table& next, Devices& known, cl_context context) {
 // Why the prelude is not put in front of this text; empty if it is. Programs remain unchanged if nothing is ever split. A
 // server splits by itself, and its scan could not analyse the prelude.
 std::optional<NoPrelude> injection_obstacle(Interposer& p, cl_context context, const std::string& text) {
+  if (p.owner.is_another()) return NoPrelude::unneeded;
+  if (is_remote_context(p.next, p.devices, context)) return NoPrelude::remote;
   if (!p.policy->may_split() || !p.owner.is_this()) return NoPrelude::unneeded;
-  if (!can_inject_prelude(text)) return NoPrelude::text;
-  return is_remote_context(p.next, p.devices, context) ? std::optional(NoPrelude::remote) : std::nullopt;
+  return can_inject_prelude(text) ? std::nullopt : std::optional(NoPrelude::text);
 }
 
 // The program with the prelude. Null if the driver refuses it.
@@ -289,6 +290,7 @@ cl_int run_build(Interposer& p, const Build& build, const ProgramRecord& record)
 
 cl_int run_build(const Build& build) noexcept {
   Interposer& p = interposer();
+  if (p.owner.is_another()) return build.forward(p.next);
   try {
     const auto record = p.records.programs.find(build.program);
     if (record && record->source) return run_build(p, build, *record);
@@ -301,6 +303,11 @@ cl_int run_build(const Build& build) noexcept {
 // The record of a linked program: what holds for all inputs; of a single one, for each of its kernels.
 ProgramRecord linked_from(Interposer& p, cl_uint count, const cl_program* inputs) {
   ProgramRecord record;
+  const auto first = count != 0 ? p.records.programs.find(inputs[0]) : std::nullopt;
+  if (first && first->no_prelude == NoPrelude::remote) {
+    record.no_prelude = NoPrelude::remote;
+    return record;
+  }
   kernels::Findings findings;
   std::optional<DeviceList> tagged;  // devices for which every input that needs the prelude has it
   std::optional<NoPrelude> missing;  // what the first input without it says
@@ -415,6 +422,13 @@ cl_program CL_API_CALL clCreateProgramWithSource(cl_context context, cl_uint cou
     ProgramRecord record;
     record.set_source(whole_text(count, strings, lengths));
     const auto obstacle = injection_obstacle(p, context, *record.source);
+    if (p.owner.is_another()) {  // it scans the program, and this one splits nothing
+      program = p.next.clCreateProgramWithSource(context, count, strings, lengths, error);
+      if (program != nullptr) p.records.programs.forget(program);
+      return program;
+    }
+    // Builds scan what has a source: here the server does.
+    if (obstacle == NoPrelude::remote) record.source.reset();
     if (!obstacle) {
       program = create_with_prelude(p.next, context, count, strings, lengths, error);
       record.instrumented = program != nullptr;

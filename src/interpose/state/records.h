@@ -38,7 +38,7 @@ enum class NoPrelude : std::uint8_t {
 
 // What is known of one program.
 struct ProgramRecord {
-  std::shared_ptr<const std::string> source;  // the whole text; null for linked programs and IL
+  std::shared_ptr<const std::string> source;  // the whole text; null for linked and remote programs and IL
   std::uint64_t source_hash = 0;              // of it: some programs create their kernels for each launch
   std::shared_ptr<const kernels::ProgramScan> scan;  // of all builds so far; null before the first
   bool instrumented = false;                         // the driver's text begins with the prelude

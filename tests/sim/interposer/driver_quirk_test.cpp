@@ -259,9 +259,37 @@ TEST(DriverQuirk, RemoteServerGetsUnmodifiedPrograms) {
     EXPECT_EQ(std::string(text.c_str()) == kUsesGroupId, servers);
     const cl_kernel kernel = fixture.make_kernel(program, "reads_group_id");
     ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
-    EXPECT_EQ(
-        InterposerFixture::unsplit(UnsplitReason::kernel) + InterposerFixture::unsplit(UnsplitReason::remote),
-        servers ? 1U : 0U);
+    EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::remote), servers ? 1U : 0U);
+    const auto record = interpose::interposer().records.programs.find(program);
+    EXPECT_EQ(record && record->scan == nullptr && record->source == nullptr, servers)
+        << "its text is neither scanned nor kept, as the server does both";
+  }
+}
+
+TEST(DriverQuirk, RemoteServerGetsProgramsThatAreLinked) {
+  InterposerFixture fixture(default_settings(), driver_called("Another"), 0, RenamingFace::table(true));
+  const char* text = kUsesGroupId;
+  const cl_program part = fixture.cl.clCreateProgramWithSource(fixture.context, 1, &text, nullptr, nullptr);
+  ASSERT_EQ(fixture.cl.clCompileProgram(part, 0, nullptr, "", 0, nullptr, nullptr, nullptr, nullptr),
+            CL_SUCCESS);
+  const cl_program program =
+      fixture.cl.clLinkProgram(fixture.context, 0, nullptr, "", 1, &part, nullptr, nullptr, nullptr);
+  ASSERT_NE(program, nullptr);
+  ASSERT_EQ(fixture.launch(fixture.make_kernel(program, "reads_group_id")), CL_SUCCESS);
+  EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::remote), 1U);
+}
+
+// Under `cleave run` two Cleaves are in a process, and each would take as long to scan a large program as its driver to build it.
+TEST(DriverQuirk, OnlyTheCleaveThatSplitsScansPrograms) {
+  for (const bool is_below : {true, false}) {
+    InterposerFixture fixture(default_settings(), driver_called("Another"));
+    int lower = 0;
+    if (is_below) fixture.driver.extension(CL_CLEAVE_GET_INFO_NAME, &lower);
+    const cl_program program = fixture.make_program(kUsesGroupId);
+    const auto record = interpose::interposer().records.programs.find(program);
+    EXPECT_EQ(record && record->scan != nullptr, !is_below);
+    ASSERT_EQ(fixture.launch(fixture.make_kernel(program, "reads_group_id")), CL_SUCCESS);
+    EXPECT_EQ(InterposerFixture::statistics().launches, is_below ? 0U : 1U);
   }
 }
 
