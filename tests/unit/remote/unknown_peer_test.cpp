@@ -1,5 +1,4 @@
 // Descriptors that somebody unknown sends: none is received, and nothing waits for what closing them takes.
-#include "base/discard.h"
 #include "remote/server/front/unknown_peer.h"
 
 #include <array>
@@ -16,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
+#include "base/discard.h"
 #include "remote/protocol/limits.h"
 #include "remote/server/memory/shared_memory.h"
 #include "remote/transport/descriptor_passing.h"
