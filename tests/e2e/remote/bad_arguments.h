@@ -148,14 +148,16 @@ struct Change {
   std::function<void(Arguments&)> apply;
 };
 
-// The replacements of each parameter.
+// The replacements of each parameter, without those that are what is given.
 template <typename... Parameters, std::size_t... I>
-auto changes_of(Rig& rig, const std::vector<std::string>& names, std::index_sequence<I...>) {
+auto changes_of(Rig& rig, const std::vector<std::string>& names, const std::tuple<Parameters...>& good,
+                std::index_sequence<I...>) {
   using Arguments = std::tuple<Parameters...>;
   std::vector<std::vector<Change<Arguments>>> all;
   const auto add = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
     auto& changes = all.emplace_back();
     for (const auto& one : values_of<std::tuple_element_t<N, Arguments>>(rig)) {
+      if (one.value == std::get<N>(good)) continue;
       changes.push_back({" " + names[N] + "=" + one.name, one.in_pairs,
                          [value = one.value](Arguments& arguments) { std::get<N>(arguments) = value; }});
     }
@@ -190,7 +192,7 @@ void vary_and(Rig& rig, const std::string& name, Result(CL_API_CALL* function)(P
   };
   const Arguments good{arguments...};
   call("", good);
-  const auto changes = changes_of<Parameters...>(rig, list, std::index_sequence_for<Parameters...>{});
+  const auto changes = changes_of(rig, list, good, std::index_sequence_for<Parameters...>{});
   for (std::size_t i = 0; i < changes.size(); ++i) {
     for (const auto& one : changes[i]) {
       Arguments changed = good;

@@ -32,6 +32,13 @@ cl_kernel complete_kernel(cl_program program, cl_mem buffer) {
   return kernel;
 }
 
+// Drivers of OpenCL 1 may not have the function at all: Oclgrind's table names the loader's, which calls itself without end.
+bool has_shared_virtual_memory(cl_device_id device) {
+  cl_device_svm_capabilities what = 0;
+  return clGetDeviceInfo(device, CL_DEVICE_SVM_CAPABILITIES, sizeof what, &what, nullptr) == CL_SUCCESS &&
+         what != 0;
+}
+
 cl_event ended_event(cl_context context) {
   cl_event event = clCreateUserEvent(context, nullptr);
   clSetUserEventStatus(event, CL_COMPLETE);
@@ -75,7 +82,7 @@ Rig::Rig() {
   other_ended = ended_event(other_context);
   user = ended_event(context);
   host = static_cast<std::byte*>(std::calloc(1, std::size_t{16} << 20U)) + (std::size_t{4} << 20U);
-  svm = clSVMAlloc(context, CL_MEM_READ_WRITE, kSize, 0);
+  if (has_shared_virtual_memory(device)) svm = clSVMAlloc(context, CL_MEM_READ_WRITE, kSize, 0);
   outputs();
 }
 
