@@ -64,6 +64,14 @@ function(cleave_folder name)
   endforeach()
 endfunction()
 
+# What runs on the program's threads, whose stacks may have 16 KiB, of which a driver or OpenSSL needs a part: no function's
+# frame is larger than that. Without optimisation, and with sanitizers, frames are larger; the bound is for GCC's.
+function(cleave_bound_frames target)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE MATCHES "^Rel" AND NOT CLEAVE_SANITIZE)
+    target_compile_options(${target} PRIVATE -Wframe-larger-than=2048)
+  endif()
+endfunction()
+
 # A library that is loaded into other people's programs. It brings its own C++ runtime, exports only what SYMBOLS (a
 # version script) names, and is never unloaded, since the driver and exit handlers may still point into it.
 function(cleave_face name)

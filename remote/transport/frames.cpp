@@ -94,7 +94,7 @@ bool FrameReader::read_plain(std::span<std::byte> into) {
 }
 
 bool FrameReader::skip_payload(std::uint64_t size) {
-  std::array<std::byte, 8192> discarded;
+  std::array<std::byte, 1024> discarded;
   while (size > 0) {
     const std::size_t now = static_cast<std::size_t>(std::min<std::uint64_t>(size, discarded.size()));
     if (!read_payload(std::span(discarded).first(now))) return false;

@@ -228,7 +228,7 @@ ConnectResult finish(int socket, Process process, SslPointer ssl, Time until) {
 void drain_before_close(int socket, Time until) {
   ::shutdown(socket, SHUT_WR);
   until = std::min(until, steady_clock::now() + kRefusalDrainTime);
-  std::array<std::byte, 4096> discarded;
+  std::array<std::byte, 1024> discarded;
   ssize_t got = 1;
   while (got != 0 && steady_clock::now() < until) {
     got = ::recv(socket, discarded.data(), discarded.size(), MSG_DONTWAIT);

@@ -1,10 +1,11 @@
 #include "base/system_call_filter.h"
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <fcntl.h>
+#include <memory>
+#include <new>
 #include <optional>
 #include <string_view>
 #include <unistd.h>
@@ -33,10 +34,11 @@ constinit Filters& filters = *storage;
 
 std::optional<std::uint64_t> count_of_filters() {
   constexpr std::string_view kName = "\nSeccomp_filters:\t";
-  std::array<char, 4096> bytes;
-  if (!filters.status.is_valid()) return std::nullopt;
-  const ssize_t size = pread(filters.status.get(), bytes.data(), bytes.size(), 0);
-  const std::string_view text(bytes.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  constexpr std::size_t kMost = 4096;  // too much for a small stack
+  const std::unique_ptr<char[]> bytes(new (std::nothrow) char[kMost]);
+  if (!bytes || !filters.status.is_valid()) return std::nullopt;
+  const ssize_t size = pread(filters.status.get(), bytes.get(), kMost, 0);
+  const std::string_view text(bytes.get(), size > 0 ? static_cast<std::size_t>(size) : 0);
   const std::size_t at = text.find(kName);
   if (at == std::string_view::npos) return std::nullopt;
   const std::string_view rest = text.substr(at + kName.size());

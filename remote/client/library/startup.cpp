@@ -1,5 +1,6 @@
 #include "remote/client/library/startup.h"
 
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -121,7 +122,10 @@ void start_trace(const std::string& path) CLEAVE_REQUIRES(startup.mutex) {
 }
 
 void start(bool plain_table) CLEAVE_REQUIRES(startup.mutex) {
-  const base::Settings all_settings = base::load(base::process_environment()).settings;
+  // Too large for a small stack.
+  const std::unique_ptr<const base::Configuration> loaded(
+      new base::Configuration(base::load(base::process_environment())));
+  const base::Settings& all_settings = loaded->settings;
   const base::RemoteSettings& settings = all_settings.remote;
   start_trace(all_settings.trace);
   startup.table = make_table(plain_table);

@@ -293,7 +293,7 @@ void Connection::handle_end(Id object) {
 
 // Kernel output (printf) goes to the program's standard output, as with a local driver.
 bool Connection::print_kernel_output(std::uint64_t payload) {
-  std::array<std::byte, 4096> bytes;
+  std::array<std::byte, 1024> bytes;
   while (payload != 0) {
     const std::size_t now = std::min<std::uint64_t>(payload, bytes.size());
     if (!input_.read_payload({bytes.data(), now})) return false;
