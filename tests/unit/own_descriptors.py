@@ -35,7 +35,6 @@ EXCEPTIONS = {
     "src/base/own_descriptors.cpp": "the one way",
     "src/observe/trace_index.cpp": "only `cleave trace` calls it",
     "src/observe/trace_merge.cpp": "only `cleave trace` calls it",
-    "src/interpose/broker/broker.cpp": "only a server's broker runs it",
     "src/interpose/broker/figures_page.cpp": "only the server's workers and their brokers use it",
     "remote/transport/descriptor_passing.cpp": "only the server receives descriptors",
 }

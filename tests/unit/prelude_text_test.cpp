@@ -57,7 +57,13 @@ TEST(PreludeInjection, IsRemovedAgain) {
   }
   EXPECT_EQ(options_with_prelude("  "), std::string(kernels::kPreludeOption) + "   ");
   EXPECT_EQ(remove_prelude_switch(options_with_prelude("  ")), "  ");
-  EXPECT_EQ(options_with_prelude(nullptr, true), "-cl-kernel-arg-info " + options_with_prelude(nullptr));
+  EXPECT_EQ(options_with_prelude(nullptr, true), options_with_prelude(nullptr) + " -cl-kernel-arg-info");
+  for (const char* own :
+       {"-cl-kernel-arg-info", " -cl-kernel-arg-info", "-DA=1 -cl-kernel-arg-info",
+        "-DA=\"1\" -cl-kernel-arg-info", "-cl-kernel-arg-info -cl-kernel-arg-info", "-cl-kernel-arg-info "}) {
+    for (const bool keep : {false, true})
+      EXPECT_EQ(remove_prelude_switch(options_with_prelude(own, keep)), own);
+  }
   EXPECT_EQ(options_with_prelude("", true), options_with_prelude(""));
 }
 

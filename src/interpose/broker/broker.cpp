@@ -14,14 +14,13 @@
 #include <utility>
 #include <vector>
 
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 
-#include "base/file_descriptor.h"
 #include "base/fork_locks.h"
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/rate_limit.h"
+#include "base/wake_channel.h"
 #include "interpose/broker/figures_page.h"
 #include "interpose/broker/messages.h"
 #include "limits/live_limits.h"
@@ -84,7 +83,9 @@ class Broker::State {
         page_(page),
         settings_(configuration.settings),
         live_(configuration),
-        entry_(forks_, settings_.registry) {}
+        entry_(forks_, settings_.registry) {
+    news_.open();  // without it, news are sent when the settings are looked at
+  }
 
   std::string run();
 
@@ -107,8 +108,7 @@ class Broker::State {
   void fail(const std::string& why);
 
   const int channel_;
-  const base::FileDescriptor news_{
-      eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};        // readable: a device may have some
+  base::WakeChannel news_;                            // a device may have some
   base::RateLimit::Clock::time_point receives_at_{};  // not before
   const FiguresPage& page_;
   const base::Settings settings_;
@@ -150,8 +150,7 @@ void Broker::State::send(BrokerAnswer answer, std::uint8_t number, Device& devic
 // In the thread that has noticed. However often that is, and however long the other side does not read, there is one piece of news of a
 // device, and it says how things are when it is sent.
 void Broker::State::note_news(Device& device) {
-  constexpr std::uint64_t kOne = 1;
-  if (!device.has_news.exchange(true)) static_cast<void>(!::write(news_.get(), &kOne, sizeof kOne));
+  if (!device.has_news.exchange(true)) news_.wake();
 }
 
 void Broker::State::send_news() {
@@ -378,10 +377,9 @@ bool Broker::State::wait() {
                        ? kPeriodMs
                        : static_cast<int>(std::min<std::int64_t>(rest.count(), kPeriodMs));
   std::array<pollfd, 2> watched{pollfd{channel_, static_cast<short>(events), 0},
-                                pollfd{news_.get(), POLLIN, 0}};
+                                pollfd{news_.descriptor(), POLLIN, 0}};
   if (::poll(watched.data(), watched.size(), most) <= 0) return false;
-  std::uint64_t count = 0;
-  if (watched[1].revents != 0) static_cast<void>(!::read(news_.get(), &count, sizeof count));
+  if (watched[1].revents != 0) news_.drain();
   return (watched[0].revents & ~POLLOUT) != 0;
 }
 

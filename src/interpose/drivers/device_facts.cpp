@@ -93,15 +93,6 @@ std::string text_of(const Table& next, cl_device_id device, cl_device_info what)
              : std::string();
 }
 
-cl_device_id root_of(const Table& next, cl_device_id device) {
-  for (int depth = 0; depth < 16; ++depth) {
-    const auto parent = ask<cl_device_id>(next, device, CL_DEVICE_PARENT_DEVICE, nullptr);
-    if (parent == nullptr) break;
-    device = parent;
-  }
-  return device;
-}
-
 std::optional<cl_uint> compute_units_of(const Table& next, cl_device_id device) {
   const auto units = ask<cl_uint>(next, device, CL_DEVICE_MAX_COMPUTE_UNITS, 0);
   return units != 0 ? std::optional(units) : std::nullopt;
@@ -124,9 +115,14 @@ SuggestLocalSize find_suggest_local_size(const Table& next, const DeviceFacts& f
 
 }  // namespace
 
-DeviceFacts query_facts(const Table& next, const base::Settings& settings, cl_device_id device) {
+cl_device_id parent_of(const Table& next, cl_device_id device) noexcept {
+  return ask<cl_device_id>(next, device, CL_DEVICE_PARENT_DEVICE, nullptr);
+}
+
+DeviceFacts query_facts(const Table& next, const base::Settings& settings, cl_device_id device,
+                        cl_device_id root) {
   DeviceFacts facts;
-  facts.root = root_of(next, device);
+  facts.root = root;
   facts.platform = ask<cl_platform_id>(next, device, CL_DEVICE_PLATFORM, nullptr);
   facts.type = ask<cl_device_type>(next, device, CL_DEVICE_TYPE, CL_DEVICE_TYPE_CPU);
   facts.vendor = ask<cl_uint>(next, device, CL_DEVICE_VENDOR_ID, 0);

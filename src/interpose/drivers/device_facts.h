@@ -38,8 +38,12 @@ struct DeviceFacts {
 };
 
 // All of a device but its driver's name, with the user's settings applied. Properties that the driver does not report are
-// assumed to be small. May throw std::bad_alloc.
-DeviceFacts query_facts(const Table& next, const base::Settings& settings, cl_device_id device);
+// assumed to be small. Calls nothing on `root`. May throw std::bad_alloc.
+DeviceFacts query_facts(const Table& next, const base::Settings& settings, cl_device_id device,
+                        cl_device_id root);
+
+// The device that a sub-device is a part of, which the program may have given up; null for a root device.
+cl_device_id parent_of(const Table& next, cl_device_id device) noexcept;
 
 // A hash, not 0, that identifies the device in every process of the machine: of its UUID, else its PCI address, else
 // its names, which two devices may share.

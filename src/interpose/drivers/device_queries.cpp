@@ -46,10 +46,15 @@ void* find_extension_function(const Table& next, Devices& devices, RecordMap<Hel
   if (context == nullptr) return nullptr;
   if (const Hold hold(next, contexts, context); hold)
     return find_extension_function(next, devices, context, name);
+  void* only = nullptr;
   for (const cl_platform_id platform : devices.platforms()) {
-    if (void* const found = find_on_platform(next, platform, name)) return found;
+    void* const found = find_on_platform(next, platform, name);
+    // Of several drivers only the context tells which it is; its kernel keeps it.
+    if (found != nullptr && only != nullptr && found != only)
+      return find_extension_function(next, devices, context, name);
+    if (found != nullptr) only = found;
   }
-  return next.clGetExtensionFunctionAddress(name);
+  return only != nullptr ? only : next.clGetExtensionFunctionAddress(name);
 } catch (...) {  // out of memory
   return nullptr;
 }

@@ -22,8 +22,8 @@ Devices::Facts Devices::find(cl_device_id device) noexcept {
   return found != facts_.end() ? found->second : nullptr;
 }
 
-Devices::Facts Devices::ask(cl_device_id device) const {
-  DeviceFacts facts = query_facts(next_, settings_, device);
+Devices::Facts Devices::ask(cl_device_id device, cl_device_id root) const {
+  DeviceFacts facts = query_facts(next_, settings_, device, root);
   facts.driver = name_driver(next_, device);
   facts.driver_id = std::max<std::uint64_t>(base::hash_of(facts.driver), 1);
   return std::make_shared<const DeviceFacts>(std::move(facts));
@@ -33,7 +33,10 @@ Devices::Facts Devices::ask(cl_device_id device) const {
 Devices::Facts Devices::of(cl_device_id device) noexcept try {
   if (device == nullptr) return unknown_;
   if (Facts known = find(device)) return known;
-  Facts made = ask(device);
+  // The program may have given up the parent of a sub-device: nothing is asked of that one.
+  const cl_device_id parent = parent_of(next_, device);
+  const Facts of_parent = parent != nullptr ? find(parent) : nullptr;
+  Facts made = ask(device, of_parent ? of_parent->root : device);
   if (made->platform == nullptr) return made;  // no device
   const base::MutexLock lock(mutex_);
   return facts_.try_emplace(device, std::move(made)).first->second;
@@ -41,9 +44,10 @@ Devices::Facts Devices::of(cl_device_id device) noexcept try {
   return unknown_;
 }
 
-void Devices::add_sub_devices(std::span<const cl_device_id> devices) noexcept {
+void Devices::add_sub_devices(cl_device_id parent, std::span<const cl_device_id> devices) noexcept {
+  const Facts of_parent = of(parent);
   for (const cl_device_id device : devices) try {
-      Facts made = ask(device);
+      Facts made = ask(device, of_parent->root);
       {
         const base::MutexLock lock(mutex_);
         facts_[device] = std::move(made);

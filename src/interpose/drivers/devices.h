@@ -34,8 +34,8 @@ class Devices {
   // Never null. Requires: the program has just used the handle, or it is known, or of a root device.
   Facts of(cl_device_id device) noexcept;
 
-  // The program has received these sub-devices.
-  void add_sub_devices(std::span<const cl_device_id> devices) noexcept;
+  // The program has received these parts of a device that it has just used.
+  void add_sub_devices(cl_device_id parent, std::span<const cl_device_id> devices) noexcept;
 
   // The platforms of all known devices.
   std::vector<cl_platform_id> platforms();
@@ -43,7 +43,7 @@ class Devices {
  private:
   friend class DeviceHold;
   Facts find(cl_device_id device) noexcept;
-  Facts ask(cl_device_id device) const;
+  [[nodiscard]] Facts ask(cl_device_id device, cl_device_id root) const;
 
   const Table& next_;
   const base::Settings& settings_;

@@ -6,8 +6,9 @@
 namespace cleave::interpose {
 namespace {
 
-// The option for what some drivers do by default, without any options.
-constexpr std::string_view kKeepArgumentInfo = "-cl-kernel-arg-info ";
+// The option for what some drivers do by default, without any options. It stands behind the switch and alone, where no option of the
+// program's that ends like this does: that comes before the switch.
+constexpr std::string_view kKeepArgumentInfo = " -cl-kernel-arg-info";
 
 // Removes the first line from `text` and returns it without its end.
 std::string_view take_line(std::string_view& text) {
@@ -32,11 +33,6 @@ std::uint64_t place_of(std::string_view message) {
   if (end == std::string_view::npos) return 0;
   constexpr std::uint64_t kMax = 1'000'000;
   return base::parse_unsigned(message.substr(begin + 1, end - begin - 1), 1, kMax).value_or(0);
-}
-
-// Whether what precedes `at` is our own option.
-bool is_kept_before(std::string_view text, std::size_t at) {
-  return text.substr(0, at).ends_with(kKeepArgumentInfo);
 }
 
 // Whether these options end with one that takes no operand from what follows.
@@ -66,7 +62,9 @@ bool can_inject_prelude(std::string_view source) {
 // The switch comes last, where it moves no definition to another line of the command line, which logs name; or first, where no
 // option can take it as its operand.
 std::string options_with_prelude(const char* options, bool keep_argument_info) {
-  std::string all(options == nullptr && keep_argument_info ? kKeepArgumentInfo : std::string_view());
+  if (options == nullptr && keep_argument_info)
+    return std::string(kernels::kPreludeOption).append(kKeepArgumentInfo);
+  std::string all;
   const std::string_view own = options != nullptr ? options : "";
   const bool last = is_complete(own);
   if (last) all.append(own).append(" ");
@@ -76,16 +74,14 @@ std::string options_with_prelude(const char* options, bool keep_argument_info) {
 }
 
 std::string remove_prelude_switch(std::string text) {
+  if (text == options_with_prelude(nullptr, true)) return {};
   for (std::size_t at = text.find(kernels::kPreludeOption); at != std::string::npos;
        at = text.find(kernels::kPreludeOption, at)) {
     const std::size_t behind = at + kernels::kPreludeOption.size();
     const bool blank_behind = behind < text.size() && text[behind] == ' ';
-    const bool blank_before = !blank_behind && at != 0 && text[at - 1] == ' ' && !is_kept_before(text, at);
+    const bool blank_before = !blank_behind && at != 0 && text[at - 1] == ' ';
     if (blank_before) --at;
     text.erase(at, kernels::kPreludeOption.size() + (blank_before || blank_behind ? 1 : 0));
-    // The program's own options come after the switch.
-    const bool kept = is_kept_before(text, at);
-    if (kept) text.erase(at -= kKeepArgumentInfo.size(), kKeepArgumentInfo.size());
   }
   return text;
 }

@@ -24,7 +24,7 @@ cl_int create_sub_devices(Create create, cl_device_id device, const Property* pr
   cl_uint* const into = count != nullptr ? count : &made;
   const cl_int error = create(device, properties, room, devices, into);
   if (error == CL_SUCCESS && devices != nullptr)
-    interposer().devices.add_sub_devices({devices, std::min(room, *into)});
+    interposer().devices.add_sub_devices(device, {devices, std::min(room, *into)});
   return error;
 }
 
