@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/driver_platform.h"
+#include "cleave/cleave.h"
 #include "tests/sim/interposer/interposer_fixture.h"
 
 namespace cleave {
