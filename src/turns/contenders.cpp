@@ -90,26 +90,36 @@ void charge_caps(const View& state, std::uint32_t slot, Ns from, Ns until, Toler
   }
 }
 
-void confine_caps(const View& state, std::uint32_t slot, const Participant& then, Ns since, Ns held_until,
-                  Ns now, Tolerance tolerance) {
+bool has_company_in_tenant(const View& state, std::uint32_t slot) {
+  for (std::uint32_t other = 0; other < state.header.slots; ++other) {
+    if (other != slot && exists(state, other) &&
+        share_limits(state.participants[other], state.participants[slot]))
+      return true;
+  }
+  return false;
+}
+
+std::uint64_t left_of_tenant(const View& state, std::uint32_t slot) {
+  const std::uint64_t tenant = state.participants[slot].tenant;
+  if (tenant == 0) return 0;
+  for (const TenantTotals& totals : state.totals.first(state.header.tenants)) {
+    if (totals.tenant == tenant) return totals.processes;
+  }
+  return 0;
+}
+
+void confine_caps(const View& state, std::uint32_t slot, const Participant& then, Ns since, Ns until,
+                  Tolerance tolerance) {
   Participant& p = state.participants[slot];
   if (p.cap == 0) return;
-  const auto shares_with_others = [&] {
-    for (std::uint32_t other = 0; other < state.header.slots; ++other) {
-      if (other != slot && exists(state, other) && share_limits(state.participants[other], p)) return true;
-    }
-    return false;
-  }();
-  if (shares_with_others) held_until = now;
-  Ns most = then.paid_at;
-  if (held_until > since) {
-    most =
-        std::max(most, since - time_to_pay(tolerance.late, p.cap)) + time_to_pay(held_until - since, p.cap);
-  } else {
+  if (until <= since) {
+    p.paid_at = then.paid_at;
     p.throttled = then.throttled;
+    return;
   }
+  const Ns most =
+      std::max(then.paid_at, since - time_to_pay(tolerance.late, p.cap)) + time_to_pay(until - since, p.cap);
   p.paid_at = std::min(p.paid_at, most);
-  if (!shares_with_others) p.paid_at = std::max(p.paid_at, then.paid_at);
 }
 
 void credit_caps(const View& state, std::uint32_t slot, Ns time, Ns now, Tolerance tolerance) {

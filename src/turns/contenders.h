@@ -60,10 +60,14 @@ struct Tolerance {
 // `slot` has had the device: it and its tenant's others owe for that, each by its own cap.
 void charge_caps(const View& state, std::uint32_t slot, Ns from, Ns until, Tolerance tolerance);
 
-// What `slot`, which owed as `then` says at `since`, can owe at most, and at least, if it has had the device until `held_until` at the
-// latest; not after `since`: not at all. Its tenant's others may have had it all the time.
-void confine_caps(const View& state, std::uint32_t slot, const Participant& then, Ns since, Ns held_until,
-                  Ns now, Tolerance tolerance);
+// Whether others have the limits of `slot` as well; and how many did and have left since the totals were last taken.
+[[nodiscard]] bool has_company_in_tenant(const View& state, std::uint32_t slot);
+[[nodiscard]] std::uint64_t left_of_tenant(const View& state, std::uint32_t slot);
+
+// What `slot`, which owed as `then` says at `since`, can owe at most if the device was its tenant's until `until`, or, if it is not
+// later than `since`, not at all.
+void confine_caps(const View& state, std::uint32_t slot, const Participant& then, Ns since, Ns until,
+                  Tolerance tolerance);
 
 // So much of what `slot` owes since it got the device is not owed after all. Not of those that may borrow, who perhaps owe nothing.
 void credit_caps(const View& state, std::uint32_t slot, Ns time, Ns now, Tolerance tolerance);

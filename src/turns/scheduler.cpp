@@ -270,8 +270,9 @@ void Scheduler::change(View state, std::uint32_t slot, std::uint32_t weight, Pri
 Remembered Scheduler::remember(const View& state, std::uint32_t slot, Ns now) const {
   const Header& h = state.header;
   const bool holds = h.holder == slot;
-  return {state.participants[slot], weight_of(state, slot), holds, holds ? h.charged_until : now,
-          holds ? h.idle_until : 0};
+  return {state.participants[slot],      weight_of(state, slot),   holds,
+          holds ? h.charged_until : now, holds ? h.idle_until : 0, has_company_in_tenant(state, slot),
+          left_of_tenant(state, slot)};
 }
 
 void Scheduler::restore(View state, std::uint32_t slot, const Remembered& known, Ns now) const {
@@ -305,7 +306,10 @@ void Scheduler::restore(View state, std::uint32_t slot, const Remembered& known,
     h.idle_until = known.idle_until;
   }
   const Ns held_until = known.idle_until != 0 ? std::min(known.idle_until, now) : now;
-  confine_caps(state, slot, then, known.at, known.holds ? held_until : 0, now, {kBurst, kLate});
+  // The processes of a tenant pay for each other, also for one that has come and gone meanwhile.
+  const bool shares =
+      known.shares || has_company_in_tenant(state, slot) || left_of_tenant(state, slot) != known.left;
+  confine_caps(state, slot, then, known.at, shares ? now : known.holds ? held_until : 0, {kBurst, kLate});
   confine_virtual_time(state, slot, known, held_until, now);
 }
 

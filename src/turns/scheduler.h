@@ -36,8 +36,10 @@ struct Remembered {
   Participant entry{};       // without a nonce: nothing
   std::uint32_t weight = 0;  // as of Contenders
   bool holds = false;
-  Ns at = 0;          // when the step was; of the holder: up to when it has been charged
-  Ns idle_until = 0;  // of the holder
+  Ns at = 0;               // when the step was; of the holder: up to when it has been charged
+  Ns idle_until = 0;       // of the holder
+  bool shares = false;     // its limits, with others
+  std::uint64_t left = 0;  // how many others did
 };
 
 class Scheduler final : public Policy {

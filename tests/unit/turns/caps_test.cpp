@@ -233,5 +233,51 @@ TEST_F(Capped, WhoRestsLeavesItsPartToItsTenant) {
   EXPECT_NEAR(device.share(bob), 0.5, 0.015);
 }
 
+struct RestoredCap : testing::Test {
+  RestoredCap() {
+    device.participant(device.add_job()).cap = 100;
+    mine().tenant = 7;
+  }
+  Participant& mine() { return device.participant(0); }
+  View view() { return {device.header, device.view().participants, totals}; }
+
+  Scheduler scheduler;
+  SimulatedDevice device{scheduler};
+  std::vector<TenantTotals> totals = std::vector<TenantTotals>(kMaxTenants);
+  const Ns now = 100 * kSecond;
+};
+
+TEST_F(RestoredCap, NobodyOwesForWhatItHasNotHad) {
+  const Remembered known = scheduler.remember(view(), 0, now);
+  mine().paid_at = now + 50 * kSecond;
+  mine().throttled = 1;
+  scheduler.restore(view(), 0, known, now + kSecond);
+  EXPECT_EQ(scheduler.ready_at(view(), 0, now + kSecond), now + kSecond);
+}
+
+TEST_F(RestoredCap, ProcessOfATenantOwesForOthersThatHaveLeft) {
+  const Remembered known = scheduler.remember(view(), 0, now);
+  mine().paid_at = now + 3 * kSecond;
+  mine().throttled = 1;
+  totals[device.header.tenants++] = {.tenant = 7, .processes = 1};
+  scheduler.restore(view(), 0, known, now + kSecond);
+  EXPECT_EQ(scheduler.ready_at(view(), 0, now + kSecond), now + 3 * kSecond);
+  mine().paid_at = now + 50 * kSecond;
+  scheduler.restore(view(), 0, known, now + kSecond);
+  EXPECT_LE(mine().paid_at, now + 10 * kSecond)
+      << "no more than the whole device for the time that has passed";
+}
+
+TEST_F(RestoredCap, HolderOwesForItsTime) {
+  scheduler.ask(view(), 0, now);
+  device.header.holder = 0;
+  device.header.turn_began = device.header.charged_until = now;
+  const Remembered known = scheduler.remember(view(), 0, now);
+  scheduler.charge(view(), 0, now, now + kSecond);
+  const Participant charged = mine();
+  scheduler.restore(view(), 0, known, now + kSecond);
+  EXPECT_EQ(mine(), charged);
+}
+
 }  // namespace
 }  // namespace cleave::turns
