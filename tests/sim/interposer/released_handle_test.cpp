@@ -135,6 +135,26 @@ TEST_P(ReleasedHandles, OfSubDevicesAreNotCalled) {
   }
 }
 
+TEST_P(ReleasedHandles, OfPartsThatAreDividedFurtherAreNotCalled) {
+  const kit::TemporaryFolder folder;
+  base::Settings settings = default_settings();
+  ways()[GetParam()].apply(settings, folder.path());
+  const InterposerFixture fixture(settings, driver_options());
+  const kit::Api& cl = fixture.cl;
+  cl_device_id part = fixture.device;
+  for (const cl_uint units : {4U, 2U, 1U}) {
+    const cl_device_partition_property equally[] = {CL_DEVICE_PARTITION_EQUALLY, units, 0};
+    cl_device_id both[2] = {};
+    ASSERT_EQ(cl.clCreateSubDevices(part, equally, 2, both, nullptr), CL_SUCCESS);
+    EXPECT_EQ(cl.clReleaseDevice(both[1]), CL_SUCCESS);
+    if (part != fixture.device) {
+      EXPECT_EQ(cl.clReleaseDevice(part), CL_SUCCESS);
+    }
+    part = both[0];
+  }
+  EXPECT_EQ(cl.clReleaseDevice(part), CL_SUCCESS);
+}
+
 TEST_P(ReleasedHandles, OfSubDevicesAreNotCalledForAnOpenLocalSizeOrThePrelude) {
   for (const bool before_build : {false, true}) {
     run({.sub_device = true, .before_build = before_build, .local_size = false});
