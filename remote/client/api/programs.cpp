@@ -22,9 +22,31 @@ cl_program create_program(Object& context, std::vector<Object*> devices, cl_int*
   return made.finish(send(*made), error_ret);
 }
 
-// Not cached: a driver's binaries may grow with what it compiles. The program allocates what is reported here. In a context of
-// sub-devices some drivers count other devices than the context has.
-cl_int get_binary_sizes(ProgramState& state, std::vector<std::size_t>& sizes) {
+// Those of the context, or, where these are sub-devices, what the driver says: some make programs for the devices that these are of.
+std::vector<Object*> devices_of(const ProgramState& state) {
+  std::vector<Object*> known = state.devices;
+  for (const Object* const each : state.devices) {
+    Object* const parent = state_of<DeviceState>(*each).parent;
+    if (parent != nullptr) known.push_back(parent);
+  }
+  if (known.size() == state.devices.size()) return known;
+  std::vector<std::byte> bytes;
+  query_server(*state.connection, {wire::InfoSubject::program, state.id, CL_PROGRAM_DEVICES}, bytes);
+  std::vector<Id> ids(bytes.size() / sizeof(Id));
+  if (!ids.empty()) std::memcpy(ids.data(), bytes.data(), ids.size() * sizeof(Id));
+  std::vector<Object*> devices;
+  for (const Id id : ids) {
+    const auto found = std::find_if(known.begin(), known.end(),
+                                    [id](const Object* one) { return state_of<DeviceState>(*one).id == id; });
+    if (found == known.end()) return state.devices;
+    devices.push_back(*found);
+  }
+  return devices.empty() ? state.devices : devices;  // an older server answers nothing
+}
+
+// Not cached: a driver's binaries may grow with what it compiles. In a context of sub-devices some drivers count other devices than
+// the context has.
+cl_int query_binary_sizes(ProgramState& state, std::vector<std::size_t>& sizes) {
   std::vector<std::byte> bytes;
   const cl_int error =
       query_server(*state.connection, {wire::InfoSubject::program, state.id, CL_PROGRAM_BINARY_SIZES}, bytes);
@@ -32,24 +54,26 @@ cl_int get_binary_sizes(ProgramState& state, std::vector<std::size_t>& sizes) {
   sizes.resize(bytes.size() / sizeof sizes[0]);
   if (sizes.empty()) return CL_OUT_OF_RESOURCES;
   std::memcpy(sizes.data(), bytes.data(), bytes.size());
-  const base::MutexLock lock(state.mutex);
-  state.reported_sizes = sizes;
   return CL_SUCCESS;
 }
 
-std::vector<std::size_t> room_for_binaries(ProgramState& state) {
+// The program allocates what is reported here.
+cl_int get_binary_sizes(ProgramState& state, const InfoOutput& output) {
+  std::vector<std::size_t> sizes;
+  if (const cl_int error = query_binary_sizes(state, sizes); error != CL_SUCCESS) return error;
   {
     const base::MutexLock lock(state.mutex);
-    if (!state.reported_sizes.empty()) return state.reported_sizes;
+    state.reported_sizes = sizes;
   }
-  std::vector<std::size_t> sizes;
-  get_binary_sizes(state, sizes);
-  return sizes;
+  return output.write_list(sizes);
 }
 
 // The server sends all binaries in one payload, and their sizes in the answer.
 cl_int get_binaries(ProgramState& state, const InfoOutput& output) {
-  const std::size_t room = state.devices.size() * sizeof(unsigned char*);
+  std::vector<std::size_t> rooms;
+  if (const cl_int error = query_binary_sizes(state, rooms); error != CL_SUCCESS) return error;
+  const std::size_t count = rooms.size();
+  const std::size_t room = count * sizeof(unsigned char*);
   if (output.value == nullptr) return output.write_bytes(nullptr, room);
   if (output.size < room) return CL_INVALID_VALUE;
   PendingRequest pending;
@@ -59,10 +83,12 @@ cl_int get_binaries(ProgramState& state, const InfoOutput& output) {
   });
   if (error != CL_SUCCESS) return error;
   const auto* const sizes = pending.answer() == nullptr ? nullptr : pending.answer()->values();
-  const std::vector<std::size_t> rooms = room_for_binaries(state);
+  {
+    const base::MutexLock lock(state.mutex);
+    if (!state.reported_sizes.empty()) rooms = state.reported_sizes;
+  }
   std::size_t at = 0;
-  for (std::size_t i = 0; sizes != nullptr && i < std::min<std::size_t>(sizes->size(), state.devices.size());
-       ++i) {
+  for (std::size_t i = 0; sizes != nullptr && i < std::min<std::size_t>(sizes->size(), count); ++i) {
     const auto size = static_cast<std::size_t>(sizes->Get(static_cast<flatbuffers::uoffset_t>(i)));
     const std::size_t room = i < rooms.size() ? rooms[i] : 0;
     if (size > pending.collected.size() - at || size > room) return CL_OUT_OF_RESOURCES;
@@ -134,10 +160,7 @@ cl_program CL_API_CALL clCreateProgramWithBinary(cl_context handle, cl_uint coun
   std::vector<std::byte> all;
   std::vector<std::uint64_t> sizes;
   for (cl_uint i = 0; i < count; ++i) {
-    if (lengths[i] == 0 || binaries[i] == nullptr) {
-      if (binary_status != nullptr) binary_status[i] = CL_INVALID_VALUE;
-      return fail<cl_program>(error_ret, CL_INVALID_VALUE);
-    }
+    if (lengths[i] == 0 || binaries[i] == nullptr) return fail<cl_program>(error_ret, CL_INVALID_VALUE);
     const auto* const bytes = reinterpret_cast<const std::byte*>(binaries[i]);
     all.insert(all.end(), bytes, bytes + lengths[i]);
     sizes.push_back(lengths[i]);
@@ -194,20 +217,17 @@ cl_int CL_API_CALL clGetProgramInfo(cl_program handle, cl_program_info name, siz
     case CL_PROGRAM_CONTEXT:
       return output.write(objects::handle_of<cl_context>(state->context));
     case CL_PROGRAM_NUM_DEVICES:
-      return output.write(static_cast<cl_uint>(state->devices.size()));
+      return output.write(static_cast<cl_uint>(devices_of(*state).size()));
     case CL_PROGRAM_DEVICES:
-      return output.write_list(state->devices);
+      return output.write_list(devices_of(*state));
     case CL_PROGRAM_SOURCE:
       return output.write_string(state->source);
     case CL_PROGRAM_IL:
       return output.write_list(state->il);
     case CL_PROGRAM_BINARIES:
       return get_binaries(*state, output);
-    case CL_PROGRAM_BINARY_SIZES: {
-      std::vector<std::size_t> sizes;
-      const cl_int error = get_binary_sizes(*state, sizes);
-      return error != CL_SUCCESS ? error : output.write_list(sizes);
-    }
+    case CL_PROGRAM_BINARY_SIZES:
+      return get_binary_sizes(*state, output);
     default:
       return cached_or_queried(*state->connection, state->infos,
                                {wire::InfoSubject::program, state->id, name}, output);

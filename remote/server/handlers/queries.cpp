@@ -80,7 +80,20 @@ InfoResult suggested(const Table& cl, cl_command_queue queue, cl_kernel kernel, 
   return value_result(error, out.data(), sizeof out);
 }
 
-// The only handle that is returned, as an id.
+// As ids; 0: a device that the client does not know.
+InfoResult program_devices(SessionContext& session, cl_program program) {
+  if (program == nullptr) return {CL_INVALID_PROGRAM, {}};
+  std::size_t size = 0;
+  cl_int error = session.cl.clGetProgramInfo(program, CL_PROGRAM_DEVICES, 0, nullptr, &size);
+  std::vector<cl_device_id> devices(size / sizeof(cl_device_id));
+  if (error == CL_SUCCESS)
+    error = session.cl.clGetProgramInfo(program, CL_PROGRAM_DEVICES, size, devices.data(), nullptr);
+  std::vector<std::uint64_t> ids;
+  for (const cl_device_id each : devices) ids.push_back(session.objects.id_of(each));
+  return value_result(error, ids.data(), ids.size() * sizeof ids[0]);
+}
+
+// As an id.
 InfoResult default_device_queue(SessionContext& session, cl_command_queue queue) {
   if (queue == nullptr) return {CL_INVALID_COMMAND_QUEUE, {}};
   cl_command_queue answer = nullptr;
@@ -98,6 +111,8 @@ InfoResult query_object(SessionContext& session, const wire::Query& query) {
   const cl_uint param = query.param();
   if (query.what() == wire::InfoSubject::queue && param == CL_QUEUE_DEVICE_DEFAULT)
     return default_device_queue(session, session.objects.handle<cl_command_queue>(id));
+  if (query.what() == wire::InfoSubject::program && param == CL_PROGRAM_DEVICES)
+    return program_devices(session, session.objects.handle<cl_program>(id));
   if (query.what() != wire::InfoSubject::image_formats &&
       std::find(kHandleInfos.begin(), kHandleInfos.end(), param) != kHandleInfos.end()) {
     return {CL_INVALID_VALUE, {}};

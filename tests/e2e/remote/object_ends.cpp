@@ -5,6 +5,7 @@
 #include <chrono>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "plain_program.h"
 
@@ -134,15 +135,43 @@ void use_sub_devices(cl_device_id device) {
   const cl_uint used = std::min(count, 2U);
   const kit::Context context =
       cl.own(clCreateContext(nullptr, used, parts.data(), nullptr, nullptr, nullptr));
-  const kit::Program program = cl.build(context, "kernel void nothing() {}");
+  const char* const source = "kernel void nothing() {}";
+  const kit::Program unbuilt =
+      cl.own(clCreateProgramWithSource(context, 1, const_cast<const char**>(&source), nullptr, nullptr));
   std::size_t size = 0;
+  for (const cl_program_info name : {CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BINARIES})
+    std::printf("unbuilt %x: %d\n", name, clGetProgramInfo(unbuilt, name, 0, nullptr, &size));
+  const kit::Program program = cl.build(context, source);
   std::printf("devices %u\n", used);
+  cl_uint number = 0;
+  std::array<cl_device_id, 64> of{};
+  check(clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof number, &number, nullptr));
+  check(clGetProgramInfo(program, CL_PROGRAM_DEVICES, sizeof of, of.data(), &size));
+  std::printf("of the program %u, %zu bytes, the first %s\n", number, size,
+              of[0] == device     ? "whole"
+              : of[0] == parts[0] ? "a part"
+                                  : "another");
+  check(clGetProgramInfo(program, CL_PROGRAM_BINARIES, 0, nullptr, &size));
+  std::printf("size of binaries %zu\n", size);
   std::printf("size of sizes %d", clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, 0, nullptr, &size));
   std::printf(" %zu\n", size);
   std::array<std::size_t, 64> sizes{};
   std::printf("sizes %d\n",
               clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof sizes, sizes.data(), nullptr));
   for (cl_uint i = 0; i < used; ++i) std::printf("has a binary: %d\n", sizes[i] != 0 ? 1 : 0);
+  std::vector<std::vector<unsigned char>> binaries;
+  std::vector<unsigned char*> places;
+  for (const std::size_t each : sizes) places.push_back(binaries.emplace_back(each).data());
+  std::printf("binaries %d\n", clGetProgramInfo(program, CL_PROGRAM_BINARIES, number * sizeof places[0],
+                                                places.data(), nullptr));
+  if (number == 0 || sizes[0] == 0) return;
+  std::array<cl_int, 2> statuses{7, 7};
+  const std::array<std::size_t, 2> lengths{sizes[0], 0};
+  const std::array<const unsigned char*, 2> given{places[0], places[0]};
+  cl_int error = CL_SUCCESS;
+  clCreateProgramWithBinary(context, used, parts.data(), lengths.data(),
+                            const_cast<const unsigned char**>(given.data()), statuses.data(), &error);
+  std::printf("an empty binary: %d status %d %d\n", error, statuses[0], statuses[1]);
 }
 
 }  // namespace
