@@ -56,7 +56,7 @@ class Supervisor {
         count_(options.state),
         sandbox_(options.sandbox, options.user, shared_files(options, count_.path())),
         front_(options.given, front_counters_),
-        workers_(options, sandbox_, count_, statistics_, front_counters_, front_),
+        workers_(options, sandbox_, count_, statistics_, front_),
         waiting_(kWaitingPerPlace * options.max_clients) {
     statistics_.max_clients = options.max_clients;
   }

@@ -54,13 +54,12 @@ WorkerText::Log log_of(pid_t worker) {
 }  // namespace
 
 Workers::Workers(const Options& options, Sandbox& sandbox, ClientCountFile& count,
-                 ServerStatistics& statistics, SharedCounters& front_counters, FrontProcess& front)
+                 ServerStatistics& statistics, FrontProcess& front)
     : options_(options),
       given_(options_of_workers(options.given)),
       sandbox_(sandbox),
       count_(count),
       statistics_(statistics),
-      front_counters_(front_counters),
       front_(front),
       spawn_retry_delay_(kSpawnRetryDelay) {}
 

@@ -22,7 +22,6 @@
 #include "remote/server/options.h"
 #include "remote/server/sandbox/sandbox.h"
 #include "remote/server/supervisor/client_count_file.h"
-#include "remote/server/supervisor/front_counters.h"
 #include "remote/server/supervisor/front_process.h"
 #include "remote/server/supervisor/front_requests.h"
 #include "remote/server/supervisor/message_rate.h"
@@ -39,7 +38,7 @@ class Workers {
  public:
   // All must outlive this.
   Workers(const Options& options, Sandbox& sandbox, ClientCountFile& count, ServerStatistics& statistics,
-          SharedCounters& front_counters, FrontProcess& front);
+          FrontProcess& front);
 
   // Starts as many spare ones as the options want. Problems are logged.
   void keep_spares();
@@ -140,7 +139,6 @@ class Workers {
   Sandbox& sandbox_;
   ClientCountFile& count_;
   ServerStatistics& statistics_;
-  SharedCounters& front_counters_;
   FrontProcess& front_;
   std::uint64_t latest_ = 0;  // worker
   std::list<Worker> workers_;
