@@ -491,4 +491,16 @@ std::vector<ParticipantReport> Turns::snapshot() {
   return participants_of(state.view(), monotonic_now());
 }
 
+Priority priority_of(base::TurnPriority priority) noexcept {
+  switch (priority) {
+    case base::TurnPriority::high:
+      return Priority::high;
+    case base::TurnPriority::background:
+      return Priority::background;
+    case base::TurnPriority::normal:
+      break;
+  }
+  return Priority::normal;
+}
+
 }  // namespace cleave::turns

@@ -33,6 +33,7 @@
 
 #include "base/fork_locks.h"
 #include "base/mutex.h"
+#include "base/settings.h"
 #include "turns/need.h"
 #include "turns/report.h"
 #include "turns/scheduler.h"
@@ -40,6 +41,9 @@
 #include "turns/wait_log.h"
 
 namespace cleave::turns {
+
+// The class that a setting names.
+Priority priority_of(base::TurnPriority priority) noexcept;
 
 // How long the others should have to wait at most for the end of a slice: of those who have asked in the last second, some
 // need the device only briefly, or are of a higher class.

@@ -17,7 +17,7 @@ namespace cleave::remote::server {
 namespace {
 
 // While bytes are left in the socket, poll() does not show that others have arrived. Clients send a Hello in one piece.
-constexpr std::chrono::milliseconds kLookPeriod{5};
+constexpr std::chrono::milliseconds kPeekPeriod{5};
 
 // Where the next MSG_PEEK reads: so many bytes behind those that have been taken. -1: always the next bytes.
 bool set_peek_offset(int socket, int offset) {
@@ -63,7 +63,7 @@ ReadStatus UnknownPeer::read(std::span<std::byte> into, std::size_t& size, Time 
     if (left_ == 0) {
       wait_for(socket_.get(), POLLIN, until);
     } else {
-      std::this_thread::sleep_for(kLookPeriod);
+      std::this_thread::sleep_for(kPeekPeriod);
     }
   }
 }

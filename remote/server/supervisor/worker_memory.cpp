@@ -44,7 +44,7 @@ std::optional<std::uint64_t> sum_of(pid_t process, const char* name,
   return sum;
 }
 
-std::uint64_t memory_of(pid_t process) {
+std::uint64_t memory_of_process(pid_t process) {
   static constexpr std::array<std::string_view, 3> kLines{"RssAnon:", "RssShmem:", "VmSwap:"};
   return sum_of(process, "status", kLines).value_or(0);
 }
@@ -52,7 +52,7 @@ std::uint64_t memory_of(pid_t process) {
 std::uint64_t own_memory_of(pid_t process) {
   static constexpr std::array<std::string_view, 3> kLines{"Pss_Anon:", "Pss_Shmem:", "SwapPss:"};
   const auto own = sum_of(process, "smaps_rollup", kLines);
-  return own ? *own : memory_of(process);
+  return own ? *own : memory_of_process(process);
 }
 
 template <typename Measure>
@@ -68,12 +68,12 @@ std::uint64_t sum_of_tree(pid_t process, Measure measure) {
 
 }  // namespace
 
-std::uint64_t memory_of_tree(pid_t process) { return sum_of_tree(process, memory_of); }
+std::uint64_t memory_of_tree(pid_t process) { return sum_of_tree(process, memory_of_process); }
 
 std::uint64_t own_memory_of_tree(pid_t process) {
   const auto until = std::chrono::steady_clock::now() + kLongestWalk;
   return sum_of_tree(process, [until](pid_t each) {
-    return std::chrono::steady_clock::now() < until ? own_memory_of(each) : memory_of(each);
+    return std::chrono::steady_clock::now() < until ? own_memory_of(each) : memory_of_process(each);
   });
 }
 

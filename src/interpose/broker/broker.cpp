@@ -47,12 +47,6 @@ bool wakes_others(BrokerOp op) {
          op == BrokerOp::withdraw_need;
 }
 
-turns::Priority priority_of(base::TurnPriority priority) {
-  return priority == base::TurnPriority::high         ? turns::Priority::high
-         : priority == base::TurnPriority::background ? turns::Priority::background
-                                                      : turns::Priority::normal;
-}
-
 }  // namespace
 
 class Broker::State {
@@ -174,7 +168,7 @@ void Broker::State::join(std::uint8_t number, Device& device, const BrokerReques
   options.cap = static_cast<std::uint16_t>(live_.cap().permille);
   options.borrows = live_.cap().borrow;
   options.tenant = live_.tenant();
-  options.priority = priority_of(settings_.turns.priority);
+  options.priority = turns::priority_of(settings_.turns.priority);
   options.only_if_needed = request.flag != 0;
   options.on_change = [this, &device] { note_news(device); };
   if (!device.turns) {

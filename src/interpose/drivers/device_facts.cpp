@@ -86,13 +86,6 @@ plan::Device plan_of(const Table& next, const base::Settings& settings, cl_devic
   return plan;
 }
 
-std::string text_of(const Table& next, cl_device_id device, cl_device_info what) {
-  std::array<char, 1024> text{};
-  return next.clGetDeviceInfo(device, what, text.size() - 1, text.data(), nullptr) == CL_SUCCESS
-             ? text.data()
-             : std::string();
-}
-
 std::optional<cl_uint> compute_units_of(const Table& next, cl_device_id device) {
   const auto units = ask<cl_uint>(next, device, CL_DEVICE_MAX_COMPUTE_UNITS, 0);
   return units != 0 ? std::optional(units) : std::nullopt;
@@ -114,6 +107,13 @@ SuggestLocalSize find_suggest_local_size(const Table& next, const DeviceFacts& f
 }
 
 }  // namespace
+
+std::string text_of(const Table& next, cl_device_id device, cl_device_info what) {
+  std::array<char, 1024> text{};
+  return next.clGetDeviceInfo(device, what, text.size() - 1, text.data(), nullptr) == CL_SUCCESS
+             ? text.data()
+             : std::string();
+}
 
 cl_device_id parent_of(const Table& next, cl_device_id device) noexcept {
   return ask<cl_device_id>(next, device, CL_DEVICE_PARENT_DEVICE, nullptr);

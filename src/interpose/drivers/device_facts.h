@@ -45,6 +45,9 @@ DeviceFacts query_facts(const Table& next, const base::Settings& settings, cl_de
 // The device that a sub-device is a part of, which the program may have given up; null for a root device.
 cl_device_id parent_of(const Table& next, cl_device_id device) noexcept;
 
+// What the driver says of the device in words; empty if it does not say.
+std::string text_of(const Table& next, cl_device_id device, cl_device_info what);
+
 // A hash, not 0, that identifies the device in every process of the machine: of its UUID, else its PCI address, else
 // its names, which two devices may share.
 std::uint64_t identity_of(const Table& next, cl_device_id device) noexcept;

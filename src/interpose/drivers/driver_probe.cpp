@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "interpose/drivers/device_facts.h"
 #include "interpose/state/owned.h"
 #include "interpose/waits/slice_wait.h"
 #include "kernels/prelude.h"
@@ -186,12 +187,6 @@ class Probe {
   Owned<cl_program> program_{nullptr, next_.clReleaseProgram};
   Owned<cl_kernel> kernel_{nullptr, next_.clReleaseKernel};
 };
-
-std::string text_of(const Table& next, cl_device_id device, cl_device_info what) {
-  std::array<char, 1024> text{};
-  next.clGetDeviceInfo(device, what, text.size() - 1, text.data(), nullptr);
-  return text.data();
-}
 
 // The launch as the driver gets it: sizes and offsets, a slice's with its tag.
 void append_launch(std::string& text, const Shape& shape) {

@@ -10,18 +10,6 @@
 namespace cleave::interpose {
 namespace {
 
-turns::Priority priority_of(base::TurnPriority priority) {
-  switch (priority) {
-    case base::TurnPriority::high:
-      return turns::Priority::high;
-    case base::TurnPriority::background:
-      return turns::Priority::background;
-    case base::TurnPriority::normal:
-      break;
-  }
-  return turns::Priority::normal;
-}
-
 // Whether the driver shares the device out among processes in short time slices of its own, as was measured of NVIDIA's.
 bool has_time_slices(const DeviceFacts& facts) {
   return !facts.is_processor() && facts.vendor == plan::kNvidia;
@@ -75,7 +63,7 @@ TurnDevices::Candidate TurnDevices::candidate(cl_device_id device, const DeviceF
   made.options.identity = turn_identity(facts);
   made.options.device = facts.name;
   made.options.tenant = live_.tenant();
-  made.options.priority = priority_of(settings_.turns.priority);
+  made.options.priority = turns::priority_of(settings_.turns.priority);
   made.options.only_if_needed = settings_.turns.mode == base::TurnMode::needed ||
                                 (settings_.turns.mode == base::TurnMode::automatic && has_time_slices(facts));
   return made;
