@@ -278,6 +278,8 @@ TEST(DriverQuirk, RemoteServerGetsProgramsThatAreLinked) {
   ASSERT_NE(program, nullptr);
   ASSERT_EQ(fixture.launch(fixture.make_kernel(program, "reads_group_id")), CL_SUCCESS);
   EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::remote), 1U);
+  EXPECT_EQ(fixture.cl.clReleaseProgram(program), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.clReleaseProgram(part), CL_SUCCESS);
 }
 
 // Under `cleave run` two Cleaves are in a process, and each would take as long to scan a large program as its driver to build it.
