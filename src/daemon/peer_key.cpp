@@ -75,6 +75,11 @@ Peer peer_of(int socket) {
   }
 }
 
-std::string peer_key(int socket) { return peer_of(socket).key; }
+std::string peer_key(int socket) {
+  sockaddr_in name{};
+  socklen_t size = sizeof name;
+  const bool known = ::getpeername(socket, reinterpret_cast<sockaddr*>(&name), &size) == 0;
+  return known && name.sin_family == AF_INET ? text_of(AF_INET, &name.sin_addr) : peer_of(socket).key;
+}
 
 }  // namespace cleave::daemon

@@ -29,9 +29,9 @@ struct Peer {
 };
 
 // Of a connected socket. Never empty: connections of no known peer count as one peer's.
-std::string peer_key(int socket);
-
 Peer peer_of(int socket);
+// The key of that, but for each loopback address by itself, where one of them is not to keep out the others.
+std::string peer_key(int socket);
 // Of a user without privileges.
 Peer user_peer(uid_t user, const SubordinateUsers& subordinates);
 

@@ -226,8 +226,7 @@ TEST_F(HostileClient, RangesOutsideABufferAreRefused) {
                                                             {kSize, 1},
                                                             {UINT64_MAX, 2},
                                                             {1, UINT64_MAX},
-                                                            {UINT64_MAX - 1, UINT64_MAX - 1},
-                                                            {0, 0}}) {
+                                                            {UINT64_MAX - 1, UINT64_MAX - 1}}) {
     client->add({.request = ++request, .queue = kQueue}, wire::CreateReadBuffer(b, kBuffer, offset, length));
     client->add({.request = ++request, .queue = kQueue},
                 wire::CreateCopyBuffer(b, kBuffer, kBuffer, offset, 0, length));
