@@ -221,12 +221,8 @@ TEST_F(HostileClient, RangesOutsideABufferAreRefused) {
   std::uint32_t request = 0;
   const auto size = [](std::uint64_t x, std::uint64_t y, std::uint64_t z) { return wire::Size3(x, y, z); };
   const wire::Size3 zero = size(0, 0, 0);
-  for (const auto& [offset, length] :
-       std::vector<std::pair<std::uint64_t, std::uint64_t>>{{0, kSize + 1},
-                                                            {kSize, 1},
-                                                            {UINT64_MAX, 2},
-                                                            {1, UINT64_MAX},
-                                                            {UINT64_MAX - 1, UINT64_MAX - 1}}) {
+  for (const auto& [offset, length] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
+           {0, kSize + 1}, {kSize, 1}, {UINT64_MAX, 2}, {1, UINT64_MAX}, {UINT64_MAX - 1, UINT64_MAX - 1}}) {
     client->add({.request = ++request, .queue = kQueue}, wire::CreateReadBuffer(b, kBuffer, offset, length));
     client->add({.request = ++request, .queue = kQueue},
                 wire::CreateCopyBuffer(b, kBuffer, kBuffer, offset, 0, length));
