@@ -89,6 +89,7 @@ InfoResult program_devices(SessionContext& session, cl_program program) {
   if (error == CL_SUCCESS)
     error = session.cl.clGetProgramInfo(program, CL_PROGRAM_DEVICES, size, devices.data(), nullptr);
   std::vector<std::uint64_t> ids;
+  ids.reserve(devices.size());
   for (const cl_device_id each : devices) ids.push_back(session.objects.id_of(each));
   return value_result(error, ids.data(), ids.size() * sizeof ids[0]);
 }

@@ -141,9 +141,10 @@ Spawned spawn(const char* argument, const std::vector<daemon::GivenValue>& optio
   const base::FileDescriptor exec_done(alive[0]);
   base::FileDescriptor until_exec(alive[1]);
   const pid_t process = ::fork();
-  if (process == 0)
+  if (process == 0) {
     exec_server(their_end.get(), reports.theirs.get(), errors.theirs.get(), program.get(), until_exec.get(),
                 launch, argv.data(), envp.data());
+  }
   if (process < 0) return {};
   // Meanwhile nothing is closed here: what clients have sent may take for ever to close, and would do so there (discard()).
   until_exec.close();

@@ -46,7 +46,8 @@ Devices::Facts Devices::of(cl_device_id device) noexcept try {
 
 void Devices::add_sub_devices(cl_device_id parent, std::span<const cl_device_id> devices) noexcept {
   const Facts of_parent = of(parent);
-  for (const cl_device_id device : devices) try {
+  for (const cl_device_id device : devices) {
+    try {
       Facts made = ask(device, of_parent->root);
       {
         const base::MutexLock lock(mutex_);
@@ -57,6 +58,7 @@ void Devices::add_sub_devices(cl_device_id parent, std::span<const cl_device_id>
       const base::MutexLock lock(mutex_);
       facts_.erase(device);
     }
+  }
 }
 
 std::vector<cl_platform_id> Devices::platforms() {
