@@ -80,9 +80,10 @@ void RegistryEntry::add_device(std::uint64_t device) noexcept {
 
 void RegistryEntry::publish() noexcept try {
   const base::MutexLock lock(mutex_);
-  if (is_published_by_other_)
+  if (is_published_by_other_) {
     return std::atomic_ref(counters_.load(kRelaxed)->magic)
         .store(CLEAVE_REGISTRY_MAGIC, std::memory_order_release);
+  }
   if (folder_.empty() || withdrawn_ || page_ != nullptr || !may_write_files()) return;
   create_folder(folder_);
   const int folder = open_registry(folder_);

@@ -57,9 +57,10 @@ std::function<void()> take_destructor_callbacks(Object& object, S& state) {
 // The order is the driver's: memory may be in use until the server reports its end, a context ends after all that is in it, and
 // a program after what was released before it.
 void post_when_released(Object& object, MemoryState& memory) {
-  if (auto function = take_destructor_callbacks(object, memory))
+  if (auto function = take_destructor_callbacks(object, memory)) {
     memory.connection->on_memory_released(memory.id, state_of<ContextState>(*memory.context).id,
                                           std::move(function));
+  }
 }
 
 void post_when_released(Object& object, ContextState& context) {
@@ -70,9 +71,10 @@ void post_when_released(Object& object, ContextState& context) {
 void release_program(Object& object, ProgramState& program) {
   auto function = take_destructor_callbacks(object, program);
   program.connection->release(program.id, true);
-  if (function)
+  if (function) {
     program.connection->on_program_released(program.id, state_of<ContextState>(*program.context).id,
                                             std::move(function));
+  }
 }
 
 // Nothing refers to the object any more. One without an id is a composite (multi_server/), which releases its shards.
