@@ -40,13 +40,15 @@ TEST(Library, ExportsEveryListedFunction) {
 TEST(Library, WorksAsALoaderAndAsAnIcd) {
   void* library = ::dlopen(SIM_LIBRARY, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << ::dlerror();
-  const auto find = symbol_of<cl_api_clGetExtensionFunctionAddress>(library, "clGetExtensionFunctionAddress");
+  const auto find = symbol_of<decltype(cl_icd_dispatch::clGetExtensionFunctionAddress)>(
+      library, "clGetExtensionFunctionAddress");
   const auto ids = reinterpret_cast<clIcdGetPlatformIDsKHR_fn>(find("clIcdGetPlatformIDsKHR"));
   ASSERT_NE(ids, nullptr);
   cl_platform_id from_icd = nullptr;
   cl_platform_id from_loader = nullptr;
   EXPECT_EQ(ids(1, &from_icd, nullptr), CL_SUCCESS);
-  EXPECT_EQ(symbol_of<cl_api_clGetPlatformIDs>(library, "clGetPlatformIDs")(1, &from_loader, nullptr),
+  EXPECT_EQ(symbol_of<decltype(cl_icd_dispatch::clGetPlatformIDs)>(library, "clGetPlatformIDs")(
+                1, &from_loader, nullptr),
             CL_SUCCESS);
   EXPECT_EQ(from_icd, from_loader);
 }

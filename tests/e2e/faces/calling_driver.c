@@ -14,7 +14,7 @@ static void call_opencl(const char* when) {
   const cl_int linked = clGetPlatformIDs(0, NULL, &platforms);
   void* library = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
   void* symbol = library != NULL ? dlsym(library, "clGetPlatformIDs") : NULL;
-  cl_api_clGetPlatformIDs opened;
+  __typeof__(&clGetPlatformIDs) opened;
   memcpy(&opened, &symbol, sizeof opened);
   const cl_int found = symbol != NULL ? opened(0, NULL, &platforms) : CL_SUCCESS;
   fprintf(stderr, "driver, %s: %s\n", when, linked == found ? "answered twice alike" : "two answers");
@@ -47,7 +47,7 @@ EXPORT cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id platform, cl_platform
 
 EXPORT void* CL_API_CALL clGetExtensionFunctionAddress(const char* name) {
   void* symbol = NULL;
-  const cl_api_clGetPlatformInfo info = clGetPlatformInfo;
+  const __typeof__(&clGetPlatformInfo) info = clGetPlatformInfo;
   if (strcmp(name, "clIcdGetPlatformIDsKHR") == 0) {
     cl_int(CL_API_CALL * get)(cl_uint, cl_platform_id*, cl_uint*) = clIcdGetPlatformIDsKHR;
     memcpy(&symbol, &get, sizeof symbol);

@@ -14,7 +14,7 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, c
                                                        const size_t* local, cl_uint waits,
                                                        const cl_event* wait_list, cl_event* event) {
   void* symbol = dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
-  cl_api_clEnqueueNDRangeKernel next;
+  __typeof__(&clEnqueueNDRangeKernel) next;
   memcpy(&next, &symbol, sizeof next);
   ++launches;
   return next(queue, kernel, dims, offset, global, local, waits, wait_list, event);

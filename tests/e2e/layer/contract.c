@@ -64,7 +64,7 @@ static const cl_icd_dispatch* table_at_the_end_of_memory(cl_uint entries) {
   char* table = memory + readable - size;
   void(CL_API_CALL * never)(void) = never_called;
   for (cl_uint i = 0; i < entries; ++i) memcpy(table + i * sizeof(void*), &never, sizeof never);
-  const cl_api_clGetPlatformIDs platforms = one_platform;
+  const __typeof__(&clGetPlatformIDs) platforms = one_platform;
   if (entries > 0) memcpy(table, &platforms, sizeof platforms);
   return (const cl_icd_dispatch*)table;
 }

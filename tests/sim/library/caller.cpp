@@ -19,8 +19,8 @@ int main(int count, char** arguments) {
   if (library == nullptr) return 1;
   cl_platform_id platform = nullptr;
   char name[100] = "";
-  const auto ids = symbol_of<cl_api_clGetPlatformIDs>(library, "clGetPlatformIDs");
-  const auto info = symbol_of<cl_api_clGetPlatformInfo>(library, "clGetPlatformInfo");
+  const auto ids = symbol_of<decltype(cl_icd_dispatch::clGetPlatformIDs)>(library, "clGetPlatformIDs");
+  const auto info = symbol_of<decltype(cl_icd_dispatch::clGetPlatformInfo)>(library, "clGetPlatformInfo");
   if (ids(1, &platform, nullptr) != CL_SUCCESS) return 2;
   if (info(platform, CL_PLATFORM_NAME, sizeof name, name, nullptr) != CL_SUCCESS) return 3;
   std::puts(name);
