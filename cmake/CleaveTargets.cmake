@@ -12,7 +12,8 @@ find_path(CLEAVE_OPENCL_HEADERS CL/cl_layer.h REQUIRED)
 find_path(CLEAVE_SPIRV_HEADERS spirv/unified1/spirv.hpp11 REQUIRED)
 
 add_library(cleave_warnings INTERFACE)
-# On in the presets, which are for those who change the code: a newer compiler's new warning is to stop nobody's installation.
+# On in `./quickstart test` and in the presets for those who change the code, not in `release`, from which Cleave is installed: a
+# newer compiler's new warning is to stop nobody's installation.
 option(CLEAVE_WERROR "Treat warnings as errors" OFF)
 target_compile_options(cleave_warnings INTERFACE -Wall -Wextra -Wpedantic $<$<BOOL:${CLEAVE_WERROR}>:-Werror>)
 # Which mutex guards what (src/base/thread_annotations.h) is checked by Clang alone.
