@@ -138,6 +138,7 @@ class Launches {
 
   // The slices in turn over the queues, and the end on the first one behind all of them. The events go to `made`.
   void deal(std::size_t slices, std::size_t queues, const Way& way, std::vector<kit::Event>& made) const {
+    const kit::Waits nothing;
     kit::Waits gate;
     if (way.begin == Begin::marker) {
       made.push_back(cl.marker_event(device_.queues[0]));
@@ -152,7 +153,7 @@ class Launches {
       const bool waits = queue != 0 && i < queues;
       const bool last_there = queue != 0 && i + queues >= dealt;
       kit::Event event = cl.event();
-      enqueue(queue, all * i / slices, all * (i + 1) / slices, waits ? gate : kit::Waits{},
+      enqueue(queue, all * i / slices, all * (i + 1) / slices, waits ? gate : nothing,
               last_there ? event.out() : nullptr);
       if (last_there) newest.push_back(made.emplace_back(std::move(event)));
       if (i + 1 == queues)
