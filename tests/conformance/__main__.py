@@ -19,6 +19,8 @@ NVIDIA = "libnvidia-opencl.so.1"
 # What the loader in CUDA's folder knows instead of OCL_ICD_VENDORS.
 NAMED_DRIVERS = "OCL_ICD_FILENAMES"
 WAYS = ("drop-in", "layer", "vendor")
+# What a platform's name contains, and the fuzzer's row for that driver's limits (tests/fuzz/runs.py).
+FUZZ_DRIVERS = {"NVIDIA": "nvidia", "Portable Computing Language": "pocl", "Oclgrind": "oclgrind", "Intel": "intel", "rusticl": "rusticl"}
 
 
 def say(text):
@@ -72,13 +74,13 @@ def is_registered():
     return False
 
 
-def platform_index(options, environment):
-    """The platform's place among those of the loader, as the conformance tests count them."""
+def find_platform(options, environment):
+    """The platform's place among those of the loader, as the conformance tests count them, and its name."""
     listed = subprocess.run([sys.executable, HERE / "platforms.py"], env=environment, capture_output=True, text=True, timeout=120, check=False)
     names = listed.stdout.splitlines()
     for index, name in enumerate(names):
         if options.platform.lower() in name.lower():
-            return index
+            return index, name
     say(f"no platform has {options.platform!r} in its name: {', '.join(names) or 'there is none'} {listed.stderr.strip()}")
     sys.exit(2)
 
@@ -104,6 +106,10 @@ def doctor(options, environment):
     return done.returncode == 0
 
 
+def fuzz_driver(name):
+    return next((driver for part, driver in FUZZ_DRIVERS.items() if part in name), "system")
+
+
 def fuzz(options, environment):
     """Seed after seed until the time is over, or one has failed. A round takes some seconds, or a minute or two where a driver compiles
     slowly."""
@@ -112,8 +118,9 @@ def fuzz(options, environment):
     if not program.exists():
         say(f"{program} is missing: build with -DCLEAVE_TESTS=ON")
         sys.exit(2)
+    _, name = find_platform(options, environment)
     command = [sys.executable, HERE.parent / "fuzz/fuzz.py", "--program", program, "--library", build / "lib/cleave/libOpenCL.so.1",
-               "--driver", "nvidia" if "nvidia" in options.platform.lower() else "system", "--platform", options.platform, "--cases", "400", "--programs", "2", "--least-split", "0",
+               "--driver", fuzz_driver(name), "--platform", name, "--cases", "400", "--programs", "2", "--least-split", "0",
                "--ways", ",".join({"drop-in": "preload"}.get(way, way) for way in options.ways), *options.fuzz_options.split()]
     if "OCL_ICD_VENDORS" in environment:
         command += ["--icd", environment["OCL_ICD_VENDORS"]]
@@ -133,10 +140,10 @@ def conformance(options, environment):
         say(f"not below {options.cts}: {', '.join('test_' + name for name in missing)}")
     if not suites:
         sys.exit(2)
-    native = environment | {"CL_PLATFORM_INDEX": str(platform_index(options, environment)), "CL_DEVICE_TYPE": "all"}
+    native = environment | {"CL_PLATFORM_INDEX": str(find_platform(options, environment)[0]), "CL_DEVICE_TYPE": "all"}
     ways = {way: under_cleave(way, native, options.cleave.parent.parent / "lib", options.settings) for way in options.ways}
     if "vendor" in ways:  # it has the platform alone, or in the same order
-        ways["vendor"]["CL_PLATFORM_INDEX"] = str(platform_index(options, ways["vendor"]))
+        ways["vendor"]["CL_PLATFORM_INDEX"] = str(find_platform(options, ways["vendor"])[0])
     print(cts.HEAD)
     different, launches = 0, Counter()
     for suite in suites:
@@ -155,7 +162,7 @@ def main():
         say(f"{options.cleave} is missing: build Cleave first")
         return 2
     environment = native_environment(options)
-    platform_index(options, environment)
+    find_platform(options, environment)
     sound = doctor(options, environment)
     if options.fuzz_minutes > 0:
         sound &= fuzz(options, environment)
