@@ -1,9 +1,11 @@
 #include "remote/server/supervisor/worker_brokers.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 #include <utility>
@@ -43,7 +45,7 @@ WorkerBroker WorkerBrokers::start(const std::vector<daemon::GivenValue>& options
   if (spawned.process < 0) return broker;
   broker.process = spawned.process;
   broker.control = base::FileDescriptor(spawned.control);
-  const base::FileDescriptor unused(spawned.reports);  // it has nothing to say there
+  broker.life = base::FileDescriptor(spawned.reports);
   send_descriptor(broker.control.get(), its_end.get());
   return broker;
 }
@@ -67,6 +69,17 @@ WorkerBrokers::End WorkerBrokers::new_end(WorkerBroker& broker) {
     return End::none;
   broker.is_noticed = true;
   return status.si_code == CLD_EXITED && status.si_status == EXIT_SUCCESS ? End::closed : End::failed;
+}
+
+bool WorkerBrokers::end_if_silent(WorkerBroker& broker) {
+  if (broker.process <= 0 || broker.is_noticed) return false;
+  std::array<char, 256> signs;
+  bool is_heard = false;
+  while (::read(broker.life.get(), signs.data(), signs.size()) > 0) is_heard = true;
+  broker.silent_looks = is_heard ? 0 : broker.silent_looks + 1;
+  if (broker.silent_looks != kMostSilentLooks) return false;
+  ::kill(broker.process, SIGKILL);
+  return true;
 }
 
 void WorkerBrokers::end(WorkerBroker broker) {
@@ -110,7 +123,11 @@ int run_broker() {
   }
   const base::Configuration configuration =
       base::load(environment_for(assignment.grant, base::process_environment()));
-  const std::string why = broker.run(configuration);
+  ::fcntl(STDOUT_FILENO, F_SETFL, O_NONBLOCK);
+  const std::string why = broker.run(configuration, [] {
+    const char sign = 'l';
+    static_cast<void>(!::write(STDOUT_FILENO, &sign, sizeof sign));
+  });
   if (!why.empty()) log_line("the limits of a client cannot be kept, so that it is disconnected: " + why);
   std::_Exit(why.empty() ? EXIT_SUCCESS : EXIT_FAILURE);
 }

@@ -23,6 +23,8 @@ struct WorkerBroker {
   pid_t process = -1;
   base::FileDescriptor control;
   base::FileDescriptor channel;  // the worker's end, until it has been sent
+  base::FileDescriptor life;     // where it writes now and then, once it has been assigned
+  unsigned silent_looks = 0;     // since it has
   bool is_noticed = false;       // that it has ended
 };
 
@@ -38,6 +40,11 @@ class WorkerBrokers {
   // Whether it has ended; each end is said once. `closed`: since the worker has closed its channel, as one that ends does.
   enum class End : std::uint8_t { none, closed, failed };
   static End new_end(WorkerBroker& broker);
+
+  // One that has been assigned is ended if it has shown no sign of life in so many looks, each half a second at least after the one
+  // before: it is stopped, or hangs, and its worker may wait for it. Returns whether it is.
+  static constexpr unsigned kMostSilentLooks = 5;
+  static bool end_if_silent(WorkerBroker& broker);
 
   // Its worker has ended. It has a moment to leave, while nobody waits for it.
   void end(WorkerBroker broker);

@@ -39,7 +39,7 @@ constexpr std::chrono::seconds kClientGrace{4};
 constexpr std::chrono::seconds kKillGrace{2};
 // In front of what a worker says of its client's end.
 constexpr const char* kWord = "its worker says: ";
-// How often the memory of workers is measured.
+// How often the memory of workers is measured, and their brokers' signs of life are looked for.
 constexpr std::chrono::seconds kMeasurePeriod{1};
 // And again where one has too much: a child that has not executed its program yet may have been counted as another of the same size.
 constexpr std::chrono::milliseconds kMeasureAgain{200};
@@ -319,9 +319,20 @@ void Workers::check_broker(Worker& worker) {
   close_control(worker);
 }
 
+void Workers::end_silent_brokers() {
+  const Time now = steady_clock::now();
+  if (now < next_look_) return;
+  next_look_ = now + kMeasurePeriod;
+  for (Worker& worker : workers_) {
+    if (worker.state != Worker::State::spare && WorkerBrokers::end_if_silent(worker.broker))
+      log_line("client " + worker.peer + ": its worker's broker shows no sign of life, and is ended");
+  }
+}
+
 // A driver may delay a worker's exit forever, and the other clients must still be served.
 void Workers::reap() {
   brokers_.reap();
+  end_silent_brokers();
   for (Worker& worker : workers_) {
     check_broker(worker);
     if (has_ended(worker.process)) {

@@ -124,6 +124,7 @@ class Workers {
   static void read_errors(Worker& worker);
   static void read_last_errors(Worker& worker);
   void check_broker(Worker& worker);
+  void end_silent_brokers();
   void watch_clients(const std::vector<pollfd>& polled);
   void close_control(Worker& worker);
   void end_worker(Worker& worker);
@@ -147,6 +148,7 @@ class Workers {
   std::vector<std::pair<std::size_t, Worker*>> polled_errors_;  // likewise
   Time next_heard_ = Time::max();  // when one that is not in the list may be heard again
   Time next_measure_{};            // of their memory
+  Time next_look_{};               // at their brokers
   bool stopping_ = false;
   Time next_spawn_{};
   std::chrono::seconds spawn_retry_delay_;

@@ -81,7 +81,7 @@ class Broker::State {
     news_.open();  // without it, news are sent when the settings are looked at
   }
 
-  std::string run();
+  std::string run(const std::function<void()>& show_life);
 
  private:
   [[nodiscard]] bool is_capped() const { return live_.cap().permille != 0 && !live_.cap().borrow; }
@@ -391,7 +391,7 @@ void Broker::State::follow_settings() {
   });
 }
 
-std::string Broker::State::run() {
+std::string Broker::State::run(const std::function<void()>& show_life) {
   bool open = true;
   turns::Ns looked = 0;
   turns::Ns looked_for_overruns = 0;
@@ -405,6 +405,7 @@ std::string Broker::State::run() {
     if (now - looked < turns::Ns{kPeriodMs} * 1'000'000) continue;
     looked = now;
     follow_settings();
+    if (show_life) show_life();
   }
   entry_.withdraw();
   for (const auto& device : devices_) {
@@ -418,10 +419,10 @@ std::string Broker::State::run() {
 Broker::Broker(int channel) : channel_(channel), is_open_(page_.send(channel)) {}
 
 // The threads of the devices never end, and neither does what they use: the process does.
-std::string Broker::run(const base::Configuration& configuration) {
+std::string Broker::run(const base::Configuration& configuration, const std::function<void()>& show_life) {
   if (!is_open_) return {};
   auto state = std::make_unique<State>(channel_, page_, configuration);
-  std::string why = state->run();
+  std::string why = state->run(show_life);
   static_cast<void>(state.release());
   return why;
 }

@@ -16,6 +16,7 @@
 // Damage to the shared files ends the broker of a process with limits (fails closed); others go on without.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "base/configuration.h"
@@ -29,8 +30,8 @@ class Broker {
   explicit Broker(int channel);
 
   // Serves until the channel is closed. `configuration` is the other process's. Empty: the channel has ended; else why its limits cannot
-  // be kept any more. For one thread, once.
-  std::string run(const base::Configuration& configuration);
+  // be kept any more. For one thread, once. `show_life` is called twice a second while it serves.
+  std::string run(const base::Configuration& configuration, const std::function<void()>& show_life = nullptr);
 
  private:
   class State;

@@ -3,6 +3,9 @@
 // Once the broker has ended, launches go on without turns, and nothing more can be booked. A process with a cap is ended then by whoever
 // has started it and the broker.
 //
+// A broker that is stopped, or hangs, is asked for a sign of life while something is waited for. One that gives none for a second counts
+// as ended; a process with a cap waits on, until whoever has started both has ended the broker.
+//
 // Thread-safe.
 #pragma once
 
@@ -42,10 +45,15 @@ class BrokerClient {
   // Its number; empty if it was not declared.
   [[nodiscard]] std::optional<std::uint8_t> number_of(const std::string& identity) const;
 
+  // The process may not go on without its broker, as one with a cap.
+  void wait_for_its_end() noexcept { waits_for_end_ = true; }
+
   // Empty: the broker does not answer. While it waits, `look` is called every 20 ms; may be null.
   std::optional<BrokerAnswer> call(BrokerRequest request,
                                    const std::function<void()>& look = nullptr) noexcept;
-  void tell(BrokerRequest request) noexcept;
+  void tell(const BrokerRequest& request) noexcept;
+  // Why it does not answer any more.
+  [[nodiscard]] const char* problem() const noexcept { return problem_; }
 
   // `follow` is called with every answer about the device's turns, and with news of them; null: with none any more.
   using Follow = std::function<void(const BrokerAnswer&)>;
@@ -56,13 +64,22 @@ class BrokerClient {
     std::optional<BrokerAnswer> answer;
     base::CondVar answered;
   };
+  // Of the broker, in looks at it, so that time in which this process had no processor, as the broker perhaps, does not count.
+  struct Silence {
+    std::uint64_t heard = 0;
+    unsigned looks = 0;
+  };
   void receive() noexcept;
-  void lose() noexcept;
+  void note_look(Silence& silence) noexcept;
+  void lose(const char* why) noexcept;
 
   const int channel_;
   std::vector<Device> devices_;
   void* figures_ = nullptr;
+  std::atomic<const char*> problem_{""};
   std::atomic<bool> lost_{false};
+  std::atomic<bool> waits_for_end_{false};
+  std::atomic<std::uint64_t> heard_{0};  // messages
   base::Mutex mutex_;
   std::uint32_t latest_ CLEAVE_GUARDED_BY(mutex_) = 0;
   std::map<std::uint32_t, Call*> calls_ CLEAVE_GUARDED_BY(mutex_);

@@ -22,6 +22,7 @@ BrokerRequest request_of(BrokerOp op, std::uint8_t device, std::uint64_t a) {
 BrokeredTurns::BrokeredTurns(BrokerClient& client, base::ForkLocks& forks, const turns::Options& options)
     : Turns(forks, options), client_(client), device_(client.number_of(options.identity)) {
   if (device_) client_.set_follower(*device_, [this](const BrokerAnswer& answer) { follow(answer); });
+  if (is_capped_) client_.wait_for_its_end();
 }
 
 BrokeredTurns::~BrokeredTurns() {
@@ -41,12 +42,16 @@ void BrokeredTurns::follow(const BrokerAnswer& answer) noexcept {
   problem_ = text_in(answer.problem);
 }
 
+std::string BrokeredTurns::problem_of_broker() const {
+  return std::string("the broker: ") + client_.problem();
+}
+
 void BrokeredTurns::lose() noexcept {
   joined_ = false;
   is_capped_ = false;
   company_->forget();
   const base::MutexLock lock(mutex_);
-  if (problem_.empty()) problem_ = "the broker has ended";
+  if (problem_.empty()) problem_ = problem_of_broker();
 }
 
 void BrokeredTurns::tell(BrokerOp op, turns::Ns a) noexcept {
@@ -74,7 +79,7 @@ bool BrokeredTurns::enter(std::string& problem) {
   request.flag = options_.only_if_needed ? 1 : 0;
   const auto answer = client_.call(request);
   if (answer && answer->yes != 0) return true;
-  problem = answer ? text_in(answer->problem) : "the broker has ended";
+  problem = answer ? text_in(answer->problem) : problem_of_broker();
   if (!answer) lose();
   return false;
 }

@@ -48,6 +48,7 @@ class BrokeredTurns final : public turns::Turns {
                                                  const std::atomic<int>* interrupt = nullptr) noexcept;
   void follow(const BrokerAnswer& answer) noexcept;
   void lose() noexcept;
+  [[nodiscard]] std::string problem_of_broker() const;
 
   BrokerClient& client_;
   const std::optional<std::uint8_t> device_;

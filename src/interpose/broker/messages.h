@@ -22,6 +22,7 @@ enum class BrokerOp : std::uint8_t {
   should_yield,
   need,  // `a`: which
   others,
+  show_life,
   // Without one:
   interrupt,  // the yield that waits
   end,        // `a`: the grace
