@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <unistd.h>
+#include <utility>
 
 #include "neighbours/registry_folder.h"
 
@@ -10,6 +11,7 @@ namespace cleave::neighbours {
 namespace {
 
 constexpr base::Nanoseconds kScanPeriod = std::chrono::seconds(1);
+constexpr base::Nanoseconds kUntilFirstCount = std::chrono::milliseconds(10);
 constexpr int kMaxShare = 200;  // scans take at most this part of the time
 
 bool shares_a_device(const RegistryEntry::Devices& ours, const cleave_registry_entry& theirs) {
@@ -21,8 +23,16 @@ bool shares_a_device(const RegistryEntry::Devices& ours, const cleave_registry_e
 
 }  // namespace
 
+// One that comes no more gets out of date.
+void PeersSource::take_count(std::uint64_t by_other, base::Nanoseconds now) {
+  next_scan_ = now + (by_other != 0 ? kScanPeriod : kUntilFirstCount);
+  if (std::exchange(by_other_, by_other) == by_other) return;
+  last_count_ = TimedCount{std::max(static_cast<std::uint32_t>(by_other), 1U), now};
+}
+
 void PeersSource::step(base::Nanoseconds now) {
   if (now < next_scan_) return;
+  if (const auto by_other = entry_.peers_by_other()) return take_count(*by_other, now);
   const base::Nanoseconds begin = base::Clock::system().now();
   const RegistryEntry::Devices ours = entry_.devices();
   std::map<uid_t, unsigned> users;

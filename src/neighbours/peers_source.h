@@ -1,7 +1,7 @@
 // A source for desktops and containers, where the neighbours are no VMs: counts the processes under Cleave on this
 // machine, including this one, that share a device with this one. Counted once a second, or less often where that would
 // take more than a small part of a processor. The processes of another user count as 32 at most, so that nobody can make other
-// users' launches much smaller.
+// users' launches much smaller. Where another process publishes this one's entry, that one counts.
 //
 // Not thread-safe.
 #pragma once
@@ -26,8 +26,11 @@ class PeersSource final : public Source {
   [[nodiscard]] bool first_answer_known() const override { return last_count_.has_value(); }
 
  private:
+  void take_count(std::uint64_t by_other, base::Nanoseconds now);
+
   const RegistryEntry& entry_;
   std::optional<TimedCount> last_count_;
+  std::uint64_t by_other_ = 0;  // the latest count of another process
   base::Nanoseconds next_scan_{0};
 };
 

@@ -94,13 +94,18 @@ void RegistryEntry::publish() noexcept try {
 } catch (...) {  // out of memory: the counters stay private
 }
 
-void RegistryEntry::use_page(void* page) noexcept {
+void RegistryEntry::use_page(Page* page) noexcept {
   const base::MutexLock lock(mutex_);
-  auto* const entry = static_cast<cleave_registry_entry*>(page);
-  *entry = local_counters_;
+  page->entry = local_counters_;
   page_ = page;
   is_published_by_other_ = true;
-  counters_.store(entry, std::memory_order_release);
+  counters_.store(&page->entry, std::memory_order_release);
+}
+
+std::optional<std::uint64_t> RegistryEntry::peers_by_other() const {
+  const base::MutexLock lock(mutex_);
+  if (!is_published_by_other_) return std::nullopt;
+  return std::atomic_ref(static_cast<Page*>(page_)->peers).load(kRelaxed);
 }
 
 void RegistryEntry::take_figures(const cleave_registry_entry& page) noexcept {

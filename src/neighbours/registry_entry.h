@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -31,9 +32,17 @@ class RegistryEntry {
 
   [[nodiscard]] bool has_registry() const { return !folder_.empty(); }
 
-  // From now on this process counts in `page`, of a file's size, which another one publishes for it. publish() only says there that it
-  // may. Not thread-safe: before anything is counted.
-  void use_page(void* page) noexcept;
+  // A page, of a file's size, of a process that another one publishes, and counts the others for.
+  struct Page {
+    cleave_registry_entry entry;
+    std::uint64_t peers;  // the latest count in the lower half, and how many there have been; 0: none yet
+  };
+  static_assert(sizeof(Page) <= CLEAVE_REGISTRY_FILE_SIZE);
+  // From now on this process counts in `page`, which another one publishes for it. publish() only says there that it may. Not
+  // thread-safe: before anything is counted.
+  void use_page(Page* page) noexcept;
+  // Page::peers; empty where this process publishes its entry itself.
+  [[nodiscard]] std::optional<std::uint64_t> peers_by_other() const;
   // Those that another process counts in its page, which may be anything.
   void take_figures(const cleave_registry_entry& page) noexcept;
 

@@ -16,6 +16,7 @@
 
 #include "interpose/broker/brokered_turns.h"
 #include "interpose/broker/participation.h"
+#include "neighbours/peers_source.h"
 #include "neighbours/registry_folder.h"
 #include "tests/kit/eventually.h"
 #include "tests/kit/hostile_file.h"
@@ -513,6 +514,34 @@ TEST_F(BrokerTest, EntersItsProcessInTheRegistry) {
   }));
   static_cast<void>(served.end());
   EXPECT_EQ(neighbours::live_entries(folder.path()).size(), 0U);
+}
+
+// Its process sees no registry.
+TEST_F(BrokerTest, CountsWhoSharesTheDevice) {
+  configuration.settings.sources.peers = true;
+  neighbours::RegistryEntry other(forks, folder.path());
+  other.add_device(kDevice);
+  other.publish();
+  neighbours::RegistryEntry elsewhere(forks, folder.path());
+  elsewhere.add_device(77);
+  elsewhere.publish();
+  Served served(configuration);
+  served.declare();
+  const kit::TemporaryFolder empty;
+  neighbours::RegistryEntry entry(forks, empty.path());
+  entry.use_page(served.client->figures());
+  entry.add_device(kDevice);
+  entry.publish();
+  neighbours::PeersSource source(entry);
+  EXPECT_TRUE(kit::eventually([&] {
+    source.step(base::Clock::system().now());
+    return source.last_count() && source.last_count()->vms == 2;
+  }));
+  const base::Nanoseconds at = source.last_count()->at;
+  static_cast<void>(served.end());
+  source.step(at + std::chrono::hours(1));
+  EXPECT_LT(source.last_count()->at, at + std::chrono::minutes(1))
+      << "one that counts no more gets out of date";
 }
 
 }  // namespace

@@ -25,6 +25,7 @@
 #include "interpose/broker/messages.h"
 #include "limits/live_limits.h"
 #include "limits/memory_ledger.h"
+#include "neighbours/peers_source.h"
 #include "neighbours/registry_entry.h"
 #include "turns/turns.h"
 
@@ -72,7 +73,7 @@ class Broker::State {
     std::deque<BrokerRequest> waiting CLEAVE_GUARDED_BY(mutex);
   };
 
-  State(int channel, const FiguresPage& page, const base::Configuration& configuration)
+  State(int channel, FiguresPage& page, const base::Configuration& configuration)
       : channel_(channel),
         page_(page),
         settings_(configuration.settings),
@@ -98,17 +99,19 @@ class Broker::State {
   void send_news();
   [[nodiscard]] bool can_send() const;
   [[nodiscard]] bool wait();
+  void count_peers();
   void follow_settings();
   void fail(const std::string& why);
 
   const int channel_;
   base::WakeChannel news_;                            // a device may have some
   base::RateLimit::Clock::time_point receives_at_{};  // not before
-  const FiguresPage& page_;
+  FiguresPage& page_;
   const base::Settings settings_;
   limits::LiveLimits live_;
   base::ForkLocks forks_;
   neighbours::RegistryEntry entry_;
+  neighbours::PeersSource peers_{entry_};
   bool sealed_ = false;
   std::vector<std::unique_ptr<Device>> devices_;
   std::atomic<bool> failed_{false};
@@ -377,6 +380,14 @@ bool Broker::State::wait() {
   return (watched[0].revents & ~POLLOUT) != 0;
 }
 
+// The other process sees no registry.
+void Broker::State::count_peers() {
+  const auto before = peers_.last_count();
+  peers_.step(base::Clock::system().now());
+  const auto count = peers_.last_count();
+  if (count && (!before || count->at != before->at)) page_.put_peers(count->vms);
+}
+
 void Broker::State::follow_settings() {
   if (live_.poll()) {
     for (const auto& device : devices_) {
@@ -389,6 +400,7 @@ void Broker::State::follow_settings() {
     return std::any_of(devices_.begin(), devices_.end(),
                        [&](const auto& each) { return each->identity == identity; });
   });
+  if (settings_.sources.peers) count_peers();
 }
 
 std::string Broker::State::run(const std::function<void()>& show_life) {

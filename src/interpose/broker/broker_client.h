@@ -21,6 +21,7 @@
 #include "base/fork_locks.h"
 #include "base/mutex.h"
 #include "interpose/broker/messages.h"
+#include "neighbours/registry_entry.h"
 
 namespace cleave::interpose {
 
@@ -37,7 +38,7 @@ class BrokerClient {
   BrokerClient& operator=(const BrokerClient&) = delete;
 
   // Where this process counts for its entry in the registry; null before declare(), and if there is none.
-  [[nodiscard]] void* figures() const { return figures_; }
+  [[nodiscard]] neighbours::RegistryEntry::Page* figures() const { return figures_; }
 
   // Once, and before anything of a client's is read: what is not declared the broker refuses for good.
   void declare(std::vector<Device> devices);
@@ -75,7 +76,7 @@ class BrokerClient {
 
   const int channel_;
   std::vector<Device> devices_;
-  void* figures_ = nullptr;
+  neighbours::RegistryEntry::Page* figures_ = nullptr;
   std::atomic<const char*> problem_{""};
   std::atomic<bool> lost_{false};
   std::atomic<bool> waits_for_end_{false};

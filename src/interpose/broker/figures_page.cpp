@@ -12,9 +12,11 @@
 namespace cleave::interpose {
 namespace {
 
-void* map(int file) {
+using Page = neighbours::RegistryEntry::Page;
+
+Page* map(int file) {
   void* const page = mmap(nullptr, CLEAVE_REGISTRY_FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  return page != MAP_FAILED ? page : nullptr;
+  return page != MAP_FAILED ? static_cast<Page*>(page) : nullptr;
 }
 
 union ControlData {
@@ -28,7 +30,7 @@ FiguresPage::FiguresPage() : file_(memfd_create("cleave-figures", MFD_CLOEXEC | 
   // Without the seals, the other process could truncate it, and an access here would raise SIGBUS.
   if (file_.is_open() && ftruncate(file_.get(), CLEAVE_REGISTRY_FILE_SIZE) == 0 &&
       fcntl(file_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
-    page_ = static_cast<cleave_registry_entry*>(map(file_.get()));
+    page_ = map(file_.get());
   if (page_ == nullptr) file_.close();
 }
 
@@ -56,7 +58,7 @@ bool FiguresPage::send(int channel) const {
   return sendmsg(channel, &message, MSG_NOSIGNAL) == 1;
 }
 
-void* FiguresPage::receive(int channel) {
+Page* FiguresPage::receive(int channel) {
   char byte = 0;
   iovec bytes{&byte, 1};
   msghdr message{};
@@ -77,14 +79,19 @@ void* FiguresPage::receive(int channel) {
 void FiguresPage::copy_to(neighbours::RegistryEntry& entry,
                           const std::function<bool(std::uint64_t)>& known) const {
   if (page_ == nullptr ||
-      std::atomic_ref(page_->magic).load(std::memory_order_acquire) != CLEAVE_REGISTRY_MAGIC)
+      std::atomic_ref(page_->entry.magic).load(std::memory_order_acquire) != CLEAVE_REGISTRY_MAGIC)
     return;
-  for (std::uint64_t& each : page_->devices) {
+  for (std::uint64_t& each : page_->entry.devices) {
     const std::uint64_t device = std::atomic_ref(each).load(std::memory_order_relaxed);
     if (device != 0 && known(device)) entry.add_device(device);
   }
   entry.publish();
-  entry.take_figures(*page_);
+  entry.take_figures(page_->entry);
+}
+
+void FiguresPage::put_peers(std::uint32_t count) {
+  if (page_ == nullptr) return;
+  std::atomic_ref(page_->peers).store(std::uint64_t{++counts_} << 32U | count, std::memory_order_relaxed);
 }
 
 }  // namespace cleave::interpose
