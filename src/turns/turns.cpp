@@ -202,7 +202,7 @@ void Turns::leave_file() {
   watching_->store(false);
   update([this](View state, Ns now) {
     mutex_.assert_held();
-    protocol_.credit(state, self_, idle_, now);
+    credit(state, idle_, now);
     protocol_.leave(state, self_, now, *file_);
   });
   give_up();
@@ -240,6 +240,7 @@ bool Turns::step_and_wait(Step step, const std::atomic<int>* interrupt) {
       answer = step(state, now);
       wait = wait_log_.follow(state, self_.slot, answer.standing, now);
       haste_ = haste_of_others_than(self_.slot, state, scheduler_.quantum(), now);
+      turn_began_ = state.header.turn_began;
     });
     if (!updated) {
       problem_ = file_->problem();
@@ -435,6 +436,16 @@ std::uint64_t Turns::overdue_turn() noexcept {
   return is_overdue ? state.header.turn : 0;
 }
 
+void Turns::credit(View state, Ns idle, Ns now) {
+  const Header& h = state.header;
+  if (h.holder != self_.slot) return;
+  if (std::exchange(credited_turn_, h.turn) != h.turn) credited_ = 0;
+  const Ns most = std::max<Ns>(now - h.turn_began - credited_, 0);
+  const Ns believed = std::clamp<Ns>(idle, 0, most);
+  credited_ += believed;
+  protocol_.credit(state, self_, believed, now);
+}
+
 void Turns::credit(Ns idle) noexcept {
   const base::MutexLock lock(mutex_);
   idle_ += idle;
@@ -442,7 +453,7 @@ void Turns::credit(Ns idle) noexcept {
   const Ns all = std::exchange(idle_, 0);
   update([&](View state, Ns now) {
     mutex_.assert_held();
-    protocol_.credit(state, self_, all, now);
+    credit(state, all, now);
   });
 }
 
@@ -455,7 +466,7 @@ bool Turns::yield(const std::atomic<int>* interrupt) noexcept try {
         mutex_.assert_held();
         // Once it has been given away, it is waited for.
         if (!std::exchange(first, false)) return protocol_.look(state, self_, now, *file_);
-        protocol_.credit(state, self_, idle, now);
+        credit(state, idle, now);
         return protocol_.pass(state, self_, now, *file_);
       },
       interrupt);
@@ -472,7 +483,7 @@ void Turns::idle(Ns grace) {
   const Ns unused = std::exchange(idle_, 0);
   update([&](View state, Ns now) {
     mutex_.assert_held();
-    protocol_.credit(state, self_, unused, now);
+    credit(state, unused, now);
     static_cast<void>(protocol_.idle(state, self_, grace, now, *file_));
   });
 }

@@ -121,8 +121,13 @@ class Turns {
   virtual void set_cap(std::uint16_t cap, bool borrows) noexcept;
 
   [[nodiscard]] virtual bool begin() noexcept;
-  // The device was held and idle for so long since the latest turn began, for which no cap has to pay.
+  // The device was held and idle for so long since the latest turn began, for which no cap has to pay. In a turn no more is
+  // believed, all in all, than it has lasted.
   virtual void credit(Ns idle) noexcept;
+  // When the turn began in which the latest begin() or yield() has got the device.
+  [[nodiscard]] Ns turn_began() const noexcept { return turn_began_.load(std::memory_order_relaxed); }
+  // How long before these returned that was, where another process waits for the device.
+  [[nodiscard]] virtual Ns grant_delay() const noexcept { return 0; }
   // Whether the device should be given away now. Also tells the others that this process goes on.
   [[nodiscard]] virtual bool should_yield() noexcept;
   // The number of the turn in which this process keeps the device although others ask for it who should have it; 0: there is none.
@@ -155,6 +160,7 @@ class Turns {
   bool join(std::string& problem) CLEAVE_REQUIRES(mutex_);
   bool rejoin(bool& rejoined) CLEAVE_REQUIRES(mutex_);
   void idle(Ns grace) CLEAVE_REQUIRES(mutex_);
+  void credit(View state, Ns idle, Ns now) CLEAVE_REQUIRES(mutex_);
   void show_settings(View state) const CLEAVE_REQUIRES(mutex_);
   [[nodiscard]] bool is_mine(const View& state) const CLEAVE_REQUIRES(mutex_);
   // An atomic step of this participant's own, in whose entry only what it knows and what can be is left.
@@ -193,6 +199,7 @@ class Turns {
   std::atomic<Haste> haste_{Haste::none};
   std::atomic<bool> pauses_{false};
   std::atomic<std::uint64_t> waits_{0};
+  std::atomic<Ns> turn_began_{0};
 
  private:
   const Scheduler scheduler_;
@@ -207,7 +214,9 @@ class Turns {
   std::shared_ptr<std::atomic<bool>> watching_ CLEAVE_GUARDED_BY(mutex_);
   Self self_ CLEAVE_GUARDED_BY(mutex_);
   Remembered known_ CLEAVE_GUARDED_BY(mutex_);
-  Ns idle_ CLEAVE_GUARDED_BY(mutex_) = 0;         // that has not been credited yet
+  Ns idle_ CLEAVE_GUARDED_BY(mutex_) = 0;  // that has not been credited yet
+  std::uint64_t credited_turn_ CLEAVE_GUARDED_BY(mutex_) = 0;
+  Ns credited_ CLEAVE_GUARDED_BY(mutex_) = 0;     // in that turn
   std::array<std::atomic<Ns>, 4> needs_until_{};  // of each Need: as last told to the others
   ShownPiece piece_ CLEAVE_GUARDED_BY(mutex_);
   unsigned users_ CLEAVE_GUARDED_BY(mutex_) = 0;  // threads between begin() and end()

@@ -43,6 +43,12 @@ constexpr std::size_t kMostWaitingCalls = 16;
 constexpr std::chrono::milliseconds kBetweenCalls{20};
 constexpr int kMostCallsAtOnce = 64;
 
+// How long ago it was sent, by the other side's word.
+turns::Ns time_since(const BrokerRequest& request) {
+  const turns::Ns now = turns::monotonic_now();
+  return now - std::clamp<turns::Ns>(request.at, now - kLongestOverrun, now);
+}
+
 bool wakes_others(BrokerOp op) {
   return op == BrokerOp::join || op == BrokerOp::leave || op == BrokerOp::need ||
          op == BrokerOp::withdraw_need;
@@ -201,6 +207,7 @@ void Broker::State::serve_waits(std::uint8_t number, Device& device) {
     } else {
       answer.yes = device.turns->yield(&device.interrupt) ? 1 : 0;
     }
+    answer.b = static_cast<std::uint64_t>(device.turns->turn_began());
     if (answer.yes == 0 && is_capped() && !device.turns->has_joined())
       fail("no turns any more: " + device.turns->problem());
     lock.lock();
@@ -218,7 +225,10 @@ bool Broker::State::wait_for_turn(std::uint8_t number, Device& device, const Bro
     send(answer, number, device);
     return true;
   }
-  if (request.op == BrokerOp::yield) device.interrupt = 0;
+  if (request.op == BrokerOp::yield) {
+    device.interrupt = 0;
+    device.turns->credit(time_since(request));
+  }
   const base::MutexLock lock(device.mutex);
   if (device.waiting.size() == kMostWaitingCalls) return false;
   device.waiting.push_back(request);
@@ -265,10 +275,11 @@ void Broker::State::handle_turns(std::uint8_t number, Device& device, const Brok
         device.interrupt = 1;
         break;
       case BrokerOp::end:
+        turns->credit(time_since(request));
         turns->end(std::clamp<turns::Ns>(a, 0, kLongestOverrun));
         break;
       case BrokerOp::credit:
-        if (!is_capped()) turns->credit(std::clamp<turns::Ns>(a, 0, kLongestOverrun));
+        turns->credit(std::clamp<turns::Ns>(a, 0, kLongestOverrun));
         break;
       case BrokerOp::withdraw_need:
         turns->withdraw_need();

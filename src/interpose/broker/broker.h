@@ -10,8 +10,8 @@
 // asks for is read only while it reads what it was told, and what wakes all other participants (joins, leaves, needs) at a limited rate for
 // each device: the rest waits in the socket.
 //
-// What the other process says of itself (its counters, which it writes into a page that it shares with the broker; how long it has left the
-// device idle, which is not believed of one with a cap) is its word.
+// What the other process says of itself (its counters, which it writes into a page that it shares with the broker; that it has ended its
+// turn; how long of a turn it has left the device idle, at most what that has lasted) is its word.
 //
 // Damage to the shared files ends the broker of a process with limits (fails closed); others go on without.
 #pragma once

@@ -14,6 +14,7 @@ BrokerRequest request_of(BrokerOp op, std::uint8_t device, std::uint64_t a) {
   request.op = op;
   request.device = device;
   request.a = a;
+  request.at = turns::monotonic_now();
   return request;
 }
 
@@ -124,10 +125,7 @@ void BrokeredTurns::set_weight(std::uint32_t /*weight*/, std::uint32_t divisor) 
   if (divisor_.exchange(divisor) != divisor) tell(BrokerOp::weigh, divisor);
 }
 
-bool BrokeredTurns::begin() noexcept {
-  const auto answer = call(BrokerOp::begin);
-  return answer && answer->yes != 0;
-}
+bool BrokeredTurns::begin() noexcept { return get_device(BrokerOp::begin, nullptr); }
 
 bool BrokeredTurns::should_yield() noexcept {
   const auto answer = call(BrokerOp::should_yield);
@@ -135,8 +133,15 @@ bool BrokeredTurns::should_yield() noexcept {
 }
 
 bool BrokeredTurns::yield(const std::atomic<int>* interrupt) noexcept {
-  const auto answer = call(BrokerOp::yield, 0, interrupt);
-  return answer && answer->yes != 0;
+  return get_device(BrokerOp::yield, interrupt);
+}
+
+bool BrokeredTurns::get_device(BrokerOp op, const std::atomic<int>* interrupt) noexcept {
+  const turns::Ns asked = turns::monotonic_now();
+  const auto answer = call(op, 0, interrupt);
+  if (!answer || answer->yes == 0) return false;
+  grant_delay_ = turns::monotonic_now() - std::max(asked, static_cast<turns::Ns>(answer->b));
+  return true;
 }
 
 std::string BrokeredTurns::problem() noexcept try {

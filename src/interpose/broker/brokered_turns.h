@@ -34,6 +34,7 @@ class BrokeredTurns final : public turns::Turns {
   void set_weight(std::uint32_t weight, std::uint32_t divisor) noexcept override;
   void set_cap(std::uint16_t /*cap*/, bool /*borrows*/) noexcept override {}
   [[nodiscard]] bool begin() noexcept override;
+  [[nodiscard]] turns::Ns grant_delay() const noexcept override { return grant_delay_; }
   void credit(turns::Ns idle) noexcept override { tell(BrokerOp::credit, idle); }
   [[nodiscard]] bool should_yield() noexcept override;
   [[nodiscard]] bool yield(const std::atomic<int>* interrupt) noexcept override;
@@ -46,6 +47,7 @@ class BrokeredTurns final : public turns::Turns {
   void tell(BrokerOp op, turns::Ns a = 0) noexcept;
   [[nodiscard]] std::optional<BrokerAnswer> call(BrokerOp op, std::uint64_t a = 0,
                                                  const std::atomic<int>* interrupt = nullptr) noexcept;
+  bool get_device(BrokerOp op, const std::atomic<int>* interrupt) noexcept;
   void follow(const BrokerAnswer& answer) noexcept;
   void lose() noexcept;
   [[nodiscard]] std::string problem_of_broker() const;
@@ -56,6 +58,7 @@ class BrokeredTurns final : public turns::Turns {
   std::array<std::atomic<turns::Ns>, 4> needs_until_{};
   std::atomic<std::uint32_t> divisor_{1};
   std::atomic<turns::Ns> piece_shown_{0};
+  std::atomic<turns::Ns> grant_delay_{0};
   base::Mutex mutex_;
   std::string problem_ CLEAVE_GUARDED_BY(mutex_);
 };

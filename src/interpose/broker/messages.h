@@ -45,9 +45,10 @@ struct BrokerRequest {
   std::uint8_t flag = 0;
   std::uint8_t unused = 0;
   std::uint64_t a = 0;
+  turns::Ns at = 0;  // when it is sent: of a turn that ends, what comes after is not used
   std::array<char, 64> text{};
 };
-static_assert(sizeof(BrokerRequest) == 80);
+static_assert(sizeof(BrokerRequest) == 88);
 
 struct BrokerAnswer {
   std::uint32_t number = 0;  // 0: news
@@ -61,7 +62,7 @@ struct BrokerAnswer {
   std::uint8_t pauses = 0;
   std::uint8_t unused = 0;
   std::uint64_t a = 0;
-  std::uint64_t b = 0;
+  std::uint64_t b = 0;  // of `begin` and `yield`: when the turn began
   std::uint64_t waits = 0;
   std::array<char, 96> problem{};
 };

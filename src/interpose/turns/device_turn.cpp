@@ -207,7 +207,8 @@ bool DeviceTurn::change_holder(Change change) {
   mutex_.lock();
   changing_ = false;
   holds_ = holds;
-  unused_since_ = holds ? now() : 0;  // what may be left of the turn before has all but ended
+  // What may be left of the turn before has all but ended.
+  unused_since_ = holds ? now() - turns_->grant_delay() : 0;
   ++number_;
   if (!holds) {
     if (!turns_->has_joined()) lose_turns();

@@ -187,6 +187,26 @@ TEST_F(TurnsTest, OneAtATimeHoldsTheDevice) {
   EXPECT_EQ(most, 1);
 }
 
+// The processes of a tenant owe together.
+TEST_F(TurnsTest, WhoSaysThatItWasIdleTakesNothingOffWhatOthersHaveUsed) {
+  options.tenant = "tenant";
+  options.cap = 100;
+  Member a(options);
+  Member b(options);
+  ASSERT_TRUE(a.turns.begin());
+  std::this_thread::sleep_for(std::chrono::milliseconds(4));
+  a.turns.end();
+  std::string problem;
+  const auto reader = SharedFile::open(folder.path(), options.identity, problem);
+  State state;
+  const auto paid_at = [&] { return reader->read(state) ? state.participants[0].paid_at : 0; };
+  ASSERT_TRUE(b.turns.begin());
+  const Ns before = paid_at();
+  for (int i = 0; i < 200; ++i) b.turns.credit(1'000'000'000);
+  b.turns.end();
+  EXPECT_GE(paid_at(), before);
+}
+
 TEST_F(TurnsTest, ReportsSayWhoHoldsAndWhatEachHasHad) {
   options.weight = 300;
   options.priority = Priority::high;
