@@ -184,6 +184,14 @@ Answer Protocol::ask(View state, Self self, Ns now, const Liveness& liveness) co
   return answer(state, self, now);
 }
 
+void Protocol::pass_over_others(View state, Self self) const {
+  for (std::uint32_t slot = 0; slot < state.header.slots; ++slot) {
+    if (slot == self.slot || slot == state.header.holder || !asks(state, slot)) continue;
+    policy_.rest(state, slot);
+    state.participants[slot].waits_since = 0;
+  }
+}
+
 Answer Protocol::pass(View state, Self self, Ns now, const Liveness& liveness) const {
   if (!is_mine(state, self) || state.header.holder != self.slot) return ask(state, self, now, liveness);
   Header& h = state.header;

@@ -75,6 +75,10 @@ class Protocol {
     return ask(state, self, now, liveness);
   }
 
+  // Nobody of those who have got the device has shown a sign of life for a while: all others that ask cease to, but for the holder,
+  // whose lease ends. Those that live ask again when they look, within a lease.
+  void pass_over_others(View state, Self self) const;
+
   // The holder is at a slice boundary, with nothing on the device any more: it goes on, or waits for its next turn.
   [[nodiscard]] Answer pass(View state, Self self, Ns now, const Liveness& liveness) const;
 

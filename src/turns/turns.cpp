@@ -22,6 +22,9 @@ constexpr Ns kPulse = 1'000'000;
 // No more than so much is credited late: a turn that a cap ends too early costs more than a step.
 constexpr Ns kMostUncredited = 200'000;
 
+// For so many leases those who get the device before one that waits may show no sign of life.
+constexpr Ns kLongestQuiet = 2;
+
 std::uint64_t new_nonce() {
   std::uint64_t nonce = 0;
   if (getrandom(&nonce, sizeof nonce, GRND_NONBLOCK) != sizeof nonce) {
@@ -52,6 +55,9 @@ bool are_several(const View& state) {
   const auto members = state.participants.first(state.header.slots);
   return std::count_if(members.begin(), members.end(), [](const Participant& p) { return p.nonce != 0; }) > 1;
 }
+
+// Whether the holder has done so since it got the device. Nobody else is to show any if nobody has it.
+bool shows_life(const Header& header) { return header.holder == kNobody || header.pulse > header.turn_began; }
 
 bool has_others_that_ask(State& state, std::uint32_t self) {
   for (std::uint32_t slot = 0; slot < state.header.slots; ++slot) {
@@ -228,6 +234,7 @@ template <typename Step>
 bool Turns::step_and_wait(Step step, const std::atomic<int>* interrupt) {
   bool rejoined = false;
   bool waits = false;
+  Ns life_seen = 0;  // of a holder
   while (file_) {
     if (leaving_) {
       leave_file();
@@ -237,6 +244,8 @@ bool Turns::step_and_wait(Step step, const std::atomic<int>* interrupt) {
     WaitLog::Entry wait;
     const bool updated = update([&](View state, Ns now) {
       mutex_.assert_held();
+      if (life_seen == 0 || shows_life(state.header)) life_seen = now;
+      if (now - life_seen >= kLongestQuiet * options_.timing.lease) protocol_.pass_over_others(state, self_);
       answer = step(state, now);
       wait = wait_log_.follow(state, self_.slot, answer.standing, now);
       haste_ = haste_of_others_than(self_.slot, state, scheduler_.quantum(), now);

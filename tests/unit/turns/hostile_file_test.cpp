@@ -3,9 +3,11 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <fcntl.h>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -315,6 +317,77 @@ TEST_P(ForgedEntry, HoldsUpNobodyBesideOneThatComputes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, ForgedEntry, testing::Values(0, 500));
+
+// Participants whom somebody has invented, each with a lock as if it lived.
+class Invented {
+ public:
+  Invented(const std::string& path, std::uint32_t first)
+      : file_(open(path.c_str(), O_RDWR | O_CLOEXEC)), first_(first) {
+    for (std::uint32_t slot = first_; slot < kMaxParticipants; ++slot)
+      kit::lock_range(file_, F_WRLCK, SharedFile::kSlotLocks + slot, 1);
+    ask();
+    const std::uint32_t all = kMaxParticipants;
+    static_cast<void>(!pwrite(file_, &all, sizeof all, offsetof(Header, slots)));
+  }
+  Invented(const Invented&) = delete;
+  Invented& operator=(const Invented&) = delete;
+  ~Invented() { close(file_); }
+
+  void ask() const {
+    for (std::uint32_t slot = first_; slot < kMaxParticipants; ++slot) {
+      Participant entry;
+      entry.nonce = slot;
+      entry.asks = 1;
+      const auto offset = static_cast<off_t>(sizeof(Header) + slot * sizeof entry);
+      static_cast<void>(!pwrite(file_, &entry, sizeof entry, offset));
+    }
+  }
+  [[nodiscard]] std::uint64_t turns() const {
+    Header header;
+    return pread(file_, &header, sizeof header, 0) == sizeof header ? header.turn : 0;
+  }
+
+ private:
+  const int file_;
+  const std::uint32_t first_;
+};
+
+// They get the device and do nothing, each for a lease.
+TEST(HostileTurnsFile, InventedParticipantsHoldUpNoTurnForLong) {
+  for (const bool again : {false, true}) {
+    const kit::TemporaryFolder folder;
+    const Options options = short_leases(folder.path());
+    Member a(options);
+    const Invented invented(folder.file(SharedFile::name_for(options.identity)), 1);
+    std::jthread asks_again([&](const std::stop_token& ended) {
+      while (again && !ended.stop_requested()) invented.ask();
+    });
+    for (int i = 0; i < 3; ++i) {
+      const std::uint64_t before = invented.turns();
+      EXPECT_TRUE(a.turns.begin());
+      EXPECT_LT(invented.turns() - before, 16U);
+      a.turns.end();
+    }
+  }
+}
+
+// Who waits and is passed over with them waits on.
+TEST(HostileTurnsFile, ThoseWhoLiveGetTheirTurnsBesideInventedOnes) {
+  const kit::TemporaryFolder folder;
+  const Options options = short_leases(folder.path());
+  constexpr std::uint32_t kMembers = 4;
+  std::array<std::unique_ptr<Member>, kMembers> members;
+  for (auto& each : members) each = std::make_unique<Member>(options);
+  const Invented invented(folder.file(SharedFile::name_for(options.identity)), kMembers);
+  kit::on_threads(kMembers, [&](std::size_t i) {
+    for (int turn = 0; turn < 3; ++turn) {
+      EXPECT_TRUE(members[i]->turns.begin());
+      members[i]->turns.end();
+      invented.ask();
+    }
+    EXPECT_TRUE(members[i]->turns.has_joined());
+  });
+}
 
 }  // namespace
 }  // namespace cleave::turns
