@@ -51,12 +51,12 @@ struct NeighbourSources {
 // Which virtual machines of the host count, as the monitor tells them apart: all that run, or this one and the busy ones.
 enum class CountBy : std::uint8_t { running, busy };
 
-// Whether launches take turns with those of other processes (docs/turns.md): always, on all devices; only while somebody needs
-// that (turns/need.h); as suits the device.
-enum class TurnMode : std::uint8_t { automatic, on, needed, off };
+// Whether launches take turns with those of other processes (docs/turns.md): while one of them has declared an intent (a weight, a
+// class, a cap), not on processors; always, on all devices; never.
+enum class TurnMode : std::uint8_t { automatic, on, off };
 
-// Strict classes: one is served only while nobody of a higher one asks.
-enum class TurnPriority : std::uint8_t { high, normal, background };
+// Who is served first.
+enum class TurnPriority : std::uint8_t { high, normal, background, idle };
 
 struct TurnSettings {
   TurnMode mode = TurnMode::automatic;

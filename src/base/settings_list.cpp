@@ -136,15 +136,16 @@ bool parse_wait_mode(Settings& settings, std::string_view text) {
 bool parse_turn_mode(Settings& settings, std::string_view text) {
   constexpr Choice<TurnMode> kChoices[] = {{"auto", TurnMode::automatic},
                                            {"on", TurnMode::on},
-                                           {"needed", TurnMode::needed},
-                                           {"off", TurnMode::off}};
+                                           {"off", TurnMode::off},
+                                           {"needed", TurnMode::automatic}};  // see kRenamedValues
   return parse_choice(text, kChoices, settings.turns.mode);
 }
 
 bool parse_turn_priority(Settings& settings, std::string_view text) {
   constexpr Choice<TurnPriority> kChoices[] = {{"high", TurnPriority::high},
                                                {"normal", TurnPriority::normal},
-                                               {"background", TurnPriority::background}};
+                                               {"background", TurnPriority::background},
+                                               {"idle", TurnPriority::idle}};
   return parse_choice(text, kChoices, settings.turns.priority);
 }
 
@@ -342,6 +343,7 @@ bool parse_remote_path(Settings& settings, std::string_view text) {
 }
 
 constexpr RenamedValue kRenamedValues[] = {{"wait.mode", "polite", "sleeping"},
+                                           {"turns.mode", "needed", "auto"},
                                            {"split.binaries", "whole", "unsplit"}};
 
 }  // namespace
@@ -371,12 +373,13 @@ const std::vector<Setting>& settings_list() {
       {"CLEAVE_BINARIES", "split.binaries", "unsplit", "unsplit or trust", parse_binaries},
       {"CLEAVE_LAUNCH", "launch.mode", "auto", "auto, sequential, queued or pipelined", parse_launch_mode},
       {"CLEAVE_WAIT", "wait.mode", "auto", "auto, native or sleeping", parse_wait_mode},
-      {"CLEAVE_TURNS", "turns.mode", "auto", "auto, on, needed or off", parse_turn_mode},
+      {"CLEAVE_TURNS", "turns.mode", "auto", "auto, on or off", parse_turn_mode},
       {"CLEAVE_WEIGHT", "turns.weight", "100", "a whole number from 1 to 10000",
        [](Settings& s, std::string_view text) {
          return parse_number(text, 1, kMaxTurnWeight, s.turns.weight);
        }},
-      {"CLEAVE_PRIORITY", "turns.priority", "normal", "high, normal or background", parse_turn_priority},
+      {"CLEAVE_PRIORITY", "turns.priority", "normal", "high, normal, background or idle",
+       parse_turn_priority},
       {"CLEAVE_TENANT", "limits.tenant", "",
        "cgroup, or a name of up to 63 letters, digits and any of ._-:@/", parse_tenant},
       {"CLEAVE_CAP", "limits.cap", "off", "off, or a share of the device's time such as 30% or 30%,borrow",

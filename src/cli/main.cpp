@@ -104,7 +104,9 @@ void add_run(CLI::App& app, RunRequest& request) {
   add_setting_option(run, request, "--weight", "CLEAVE_WEIGHT", "W",
                      "Its share of a device that other programs use too: 100 is usual");
   add_setting_option(run, request, "--priority", "CLEAVE_PRIORITY", "CLASS",
-                     "high, normal or background, for its turns on such a device");
+                     "Who goes first on such a device: high, normal, background or idle");
+  add_setting_option(run, request, "--turns", "CLEAVE_TURNS", "MODE",
+                     "auto (while somebody has a weight, class or cap), on or off");
   add_setting_option(run, request, "--tenant", "CLEAVE_TENANT", "NAME",
                      "Whose shares and limits it has part in, or cgroup: of its control group");
   add_setting_option(run, request, "--cap", "CLEAVE_CAP", "SHARE",

@@ -74,19 +74,6 @@ double CostTable::rate(Key size_family) const {
   return found != rates_.end() ? found->second : 0;
 }
 
-std::optional<CostTable::KnownSlices> CostTable::known_within_budget(Key key, double budget,
-                                                                     std::size_t limit) {
-  Shard& shard = of(key);
-  const base::LightLock lock(shard.mutex);
-  const auto found = shard.entries.find(key);
-  if (found == shard.entries.end()) return std::nullopt;
-  const CostModel& cost = found->second.cost;
-  const auto choice = cost.within_budget(budget, limit, Search::none);
-  if (!choice) return std::nullopt;
-  const std::size_t next = std::min(2 * choice->slices, limit);
-  return KnownSlices{choice->slices, next > choice->slices && !cost.has_observed(next)};
-}
-
 base::Nanoseconds CostTable::known_duration(Key key) {
   Shard& shard = of(key);
   const base::LightLock lock(shard.mutex);

@@ -77,14 +77,6 @@ class CostTable {
     return advise(entry(shard, key, name), budget, limit, search);
   }
 
-  // What is known so far of that question, without asking for advice: the most slices that stay within the budget, and whether
-  // twice as many are still to be tried. Empty if nothing is known.
-  struct KnownSlices {
-    std::size_t most = 1;
-    bool may_be_more = true;
-  };
-  [[nodiscard]] std::optional<KnownSlices> known_within_budget(Key key, double budget, std::size_t limit);
-
   // How long a launch takes: SliceAdvice::duration. The caller chooses the number of slices and reports it by
   // set_slices(). For an unmeasured key the duration is estimated from launches of other sizes with that
   // `size_family`, whose durations are proportional to their `items`.

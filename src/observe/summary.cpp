@@ -127,7 +127,6 @@ std::string json_of(const TurnFigures& figures) {
       .add_json("waited_for", waited_for.text())
       .add("held_ns", figures.held.count())
       .add("stalls", figures.stalls)
-      .add_json("outsiders", figures.outsiders ? "true" : "false")
       .text();
 }
 

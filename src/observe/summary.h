@@ -57,7 +57,6 @@ struct TurnFigures {
   base::Nanoseconds waited{0};
   base::Nanoseconds longest_wait{0};
   base::Nanoseconds held{0};
-  bool outsiders = false;       // processes that are not under Cleave use the device, too
   base::Nanoseconds capped{0};  // of `waited`, for its own cap
   std::vector<WaitCauseFigures> waited_for{};
 };

@@ -14,7 +14,6 @@
 #include "base/file_descriptor.h"
 #include "base/own_descriptors.h"
 #include "base/registry_file.h"
-#include "turns/need.h"
 #include "turns/shared_file.h"
 
 namespace cleave::turns {
@@ -98,7 +97,7 @@ DeviceReport report_of(int folder, const std::string& name) {
   const Ns now = monotonic_now();
   sanitize(state->view(), now);
   report.device = device_name(header);
-  report.turns_needed = needed_until(state->view()).includes(now);
+  report.is_declared = is_declared(state->view());
   report.participants = participants_of(state->view(), now);
   std::size_t next = 0;
   for (std::uint32_t slot = 0; slot < header.slots; ++slot) {
@@ -136,7 +135,7 @@ std::vector<ParticipantReport> participants_of(const View& state, Ns now) {
     report.waited = p.waited;
     report.longest_wait = longest_recent_wait(p, now);
     report.turns = p.turns;
-    report.needs_turns = p.needs != 0 || p.needs_until > now;
+    report.declares = p.declares != 0;
     if (report.holds) {
       report.since = now - h.turn_began;
       const Ns until = h.idle_until != 0 ? std::min(h.idle_until, now) : now;

@@ -31,7 +31,7 @@ struct ParticipantReport {
   Ns capped = 0;           // of `waited`: for its cap
   Ns imposed = 0;          // how long others have waited while it held the device
   std::uint64_t turns = 0;
-  bool needs_turns = false;  // whatever the others do (need.h)
+  bool declares = false;  // an intent, so that all take turns
 };
 
 // What a tenant has had: its processes that have ended, and those of now.
@@ -60,8 +60,8 @@ struct DeviceReport {
   std::string file;    // its name
   std::string device;  // printable; empty if it does not say
   FileState state = FileState::missing;
-  std::string problem;        // why it is not usable, in a line
-  bool turns_needed = false;  // by somebody: else launches are made as if nobody shared the device
+  std::string problem;       // why it is not usable, in a line
+  bool is_declared = false;  // by somebody: else launches are made as if nobody shared the device
   std::vector<ParticipantReport> participants;
   std::vector<TenantReport> tenants;
 };

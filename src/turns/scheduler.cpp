@@ -287,12 +287,7 @@ void Scheduler::restore(View state, std::uint32_t slot, const Remembered& known,
   p.cap = then.cap;
   p.borrows = then.borrows;
   p.pid = then.pid;
-  p.needs = then.needs;
-  p.piece = then.piece;
-  p.needs_until = then.needs_until;
-  p.long_until = then.long_until;
-  p.coarse_until = then.coarse_until;
-  p.busy_until = then.busy_until;
+  p.declares = then.declares;
   if (then.asks == 0) {
     p.asks = 0;
     p.lag = then.lag;

@@ -65,7 +65,7 @@ class Scheduler final : public Policy {
   [[nodiscard]] bool should_yield(View state, Ns now) const override;
   [[nodiscard]] Ns ready_at(const View& state, std::uint32_t slot, Ns now) const override;
 
-  // What a participant may believe of its own entry in a file that others write. It alone changes its settings and needs: these are
+  // What a participant may believe of its own entry in a file that others write. It alone changes its settings and intents: these are
   // put back. What others charge it with, when they take the device from it, is limited to the time that it can have had the device
   // since its latest step; and what nobody else changes while it rests is put back, too. So no entry, whatever was written there,
   // keeps a participant from a device longer than what it has had of it.

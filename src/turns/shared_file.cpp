@@ -255,8 +255,8 @@ bool SharedFile::wait_for_wake(std::uint32_t slot, std::uint32_t value, Ns until
   return wait(offset_of(slot) + offsetof(Participant, wakes), value, &until);
 }
 
-bool SharedFile::wait_for_members(std::uint32_t value, std::optional<Ns> until) const {
-  return wait(offsetof(Header, members), value, until ? &*until : nullptr);
+bool SharedFile::wait_for_members(std::uint32_t value) const {
+  return wait(offsetof(Header, members), value, nullptr);
 }
 
 }  // namespace cleave::turns

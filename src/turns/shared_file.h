@@ -29,7 +29,7 @@
 namespace cleave::turns {
 
 inline constexpr std::uint32_t kFileMagic = 0x746c7663;  // "cvlt"
-inline constexpr std::uint32_t kFileVersion = 6;
+inline constexpr std::uint32_t kFileVersion = 7;
 
 // A copy of the state, with room for all.
 struct State {
@@ -86,7 +86,7 @@ class SharedFile final : public Liveness {
   // Waits until the number `value` of the slot's futex (or of the members') has changed, or the time has come. False if waiting
   // is not possible.
   [[nodiscard]] bool wait_for_wake(std::uint32_t slot, std::uint32_t value, Ns until) const;
-  [[nodiscard]] bool wait_for_members(std::uint32_t value, std::optional<Ns> until) const;
+  [[nodiscard]] bool wait_for_members(std::uint32_t value) const;
 
   [[nodiscard]] const std::string& problem() const { return problem_; }
   // Whether that is that the program has closed the descriptor.

@@ -9,6 +9,9 @@
 namespace cleave::turns {
 namespace {
 
+// Of a class's least share.
+constexpr Ns kMostOwing = 1'000'000'000;
+
 // No guard and no idle holder makes others wait longer than that, whatever the file says, nor does a sign of life.
 constexpr Ns kLongestPromise = 100'000'000;
 
@@ -39,11 +42,7 @@ void sanitize(Participant& p, const Header& header, Ns now) {
   p.cap = std::min(p.cap, kWholeDevice);
   p.borrows = p.borrows != 0 ? 1 : 0;
   p.throttled = p.throttled != 0 ? 1 : 0;
-  p.needs = p.needs != 0 ? 1 : 0;
-  p.needs_until = std::clamp<Ns>(p.needs_until, 0, now + kLongestNeed);
-  p.long_until = std::clamp<Ns>(p.long_until, 0, now + kLongestNeed);
-  p.coarse_until = std::clamp<Ns>(p.coarse_until, 0, now + kLongestNeed);
-  p.busy_until = std::clamp<Ns>(p.busy_until, 0, now + kLongestNeed);
+  p.declares = p.declares != 0 ? 1 : 0;
   p.paid_at = std::clamp<Ns>(p.paid_at, 0, now + kLongestPause);
   for (Ns* const time : {&p.waited, &p.longest_wait, &p.longest_before, &p.capped, &p.imposed})
     *time = std::clamp<Ns>(*time, 0, std::numeric_limits<Ns>::max() / 2);
@@ -76,6 +75,13 @@ void sanitize(View state, Ns now) {
   h.charged_until = std::max(h.charged_until, h.turn_began);
   h.guard_until = promise(h.guard_until, now);
   h.idle_until = promise(h.idle_until, now);
+  for (Ns& owed : h.owed) owed = std::clamp<Ns>(owed, -kMostOwing, kMostOwing);
+}
+
+bool is_declared(const View& state) {
+  const auto members = state.participants.first(state.header.slots);
+  return std::any_of(members.begin(), members.end(),
+                     [](const Participant& p) { return p.nonce != 0 && p.declares != 0; });
 }
 
 void add_to_totals(View state, const Participant& p) {

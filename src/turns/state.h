@@ -27,9 +27,9 @@ inline constexpr std::uint32_t kMaxWeight = 10000;
 inline constexpr std::uint16_t kWholeDevice = 1000;  // permille
 inline constexpr std::size_t kTenantBytes = 64;
 
-// Strict: a class is served only while no one of a class above it asks.
-enum class Priority : std::uint8_t { high, normal, background };
-inline constexpr unsigned kPriorities = 3;
+// Who is served first (scheduler.h).
+enum class Priority : std::uint8_t { high, normal, background, idle };
+inline constexpr unsigned kPriorities = 4;
 
 // One process on one device.
 struct Participant {
@@ -60,20 +60,15 @@ struct Participant {
   std::uint16_t cap = 0;       // of the device's time, permille; 0: none
   std::uint8_t borrows = 0;    // 1: its cap holds only while others want the device
   std::uint8_t throttled = 0;  // 1: not before `paid_at`
-  std::uint8_t needs = 0;      // 1: it needs turns, whatever it does (need.h)
-  // How long others wait for what it has on the device (need.h), in units of 0.125 ms; 255: or longer.
-  std::uint8_t piece = 0;
+  std::uint8_t declares = 0;   // 1: it has declared an intent, so that all take turns while it is there
+  std::uint8_t unused = 0;
   std::uint32_t idle =
       0;  // ns of `used`, at most, in which it did not use the device: taken off what it uses next
-  Ns needs_until = 0;   // it needs turns until then, for what it does
-  Ns long_until = 0;    // it makes long launches until then, which need turns among themselves
-  Ns coarse_until = 0;  // `piece` counts until then
-  Ns busy_until = 0;    // it launches until then, in turns or without; 0: it has never said so
   std::array<char, kTenantBytes> tenant_name{};  // for reports; not always with a final NUL
 
   friend bool operator==(const Participant&, const Participant&) = default;
 };
-static_assert(sizeof(Participant) == 272);
+static_assert(sizeof(Participant) == 240);
 
 // What the processes of a tenant that have left, or ended, have had. Those without a tenant are one, with the id 0.
 struct TenantTotals {
@@ -96,7 +91,7 @@ struct Header {
   std::uint32_t magic = 0;
   std::uint32_t version = 0;
   std::uint32_t lock = 0;     // which of the file's lock bytes is in use
-  std::uint32_t members = 0;  // a futex: changes with who is there and who says to need turns
+  std::uint32_t members = 0;  // a futex: changes with who is there and who has declared an intent
   std::uint32_t slots = 0;    // entries from here on are free
   std::uint32_t holder = kNobody;
   std::uint32_t guard = kNobody;  // who asks and watches the holder
@@ -110,11 +105,12 @@ struct Header {
   std::uint64_t fair_clock =
       0;  // what each participant of weight 100 that asked all the time has been entitled to
   std::array<std::uint64_t, kPriorities> origin{};  // a virtual time near all those of a class
-  std::array<char, 64> device{};                    // its name, for reports; not always with a final NUL
+  std::array<Ns, kPriorities> owed{};  // device time, of a class's least share; negative: it owes
+  std::array<char, 64> device{};       // its name, for reports; not always with a final NUL
 
   friend bool operator==(const Header&, const Header&) = default;
 };
-static_assert(sizeof(Header) == 176);
+static_assert(sizeof(Header) == 216);
 
 // A state that functions read and change.
 struct View {
@@ -126,9 +122,6 @@ struct View {
 // The longest time and the largest virtual distance that are believed. Sums over all participants of a distance times a
 // weight do not overflow.
 inline constexpr std::int64_t kMaxSpread = std::int64_t{1} << 42;
-
-// No need of turns that has to be shown lasts longer (need.h).
-inline constexpr Ns kLongestNeed = 10'000'000'000;
 
 // Nobody waits longer than that for its cap: what it owes beyond is forgiven.
 inline constexpr Ns kLongestPause = 60'000'000'000;
@@ -149,6 +142,9 @@ void sanitize(View state, Ns now);
   constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<Ns>::max() / 2);
   return static_cast<Ns>(std::min(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b), kMost));
 }
+
+// Whether turns are taken: some participant has declared an intent.
+[[nodiscard]] bool is_declared(const View& state);
 
 // Adds what the participant has had to the totals of its tenant.
 void add_to_totals(View state, const Participant& p);

@@ -51,9 +51,11 @@ std::uint32_t both_of(std::uint16_t cap, bool borrows) {
   return std::uint32_t{cap} << 1U | (borrows ? 1U : 0U);
 }
 
-bool are_several(const View& state) {
+// By more than one participant.
+bool are_taken(const View& state) {
   const auto members = state.participants.first(state.header.slots);
-  return std::count_if(members.begin(), members.end(), [](const Participant& p) { return p.nonce != 0; }) > 1;
+  return is_declared(state) &&
+         std::count_if(members.begin(), members.end(), [](const Participant& p) { return p.nonce != 0; }) > 1;
 }
 
 // Whether the holder has done so since it got the device. Nobody else is to show any if nobody has it.
@@ -68,26 +70,17 @@ bool has_others_that_ask(State& state, std::uint32_t self) {
 
 }  // namespace
 
-void Turns::Company::follow(State& state, Ns now) {
-  exists = are_several(state.view());
-  needs_turns = exists && needed_until(state.view()).includes(now);
-}
-
-// The thread that follows who joins and leaves, and who needs turns. It reads the futex first: whoever changes entries changes
-// that one last.
+// The thread that follows who joins, leaves and declares an intent. It reads the futex first: whoever changes entries changes that one
+// last.
 void Turns::follow_members(const SharedFile& file, Company& company, const std::atomic<bool>& watching,
                            const std::function<void()>& on_change) {
   State state;
   while (watching && file.read(state)) {
-    const Ns now = monotonic_now();
-    company.follow(state, now);
+    company.follow(are_taken(state.view()));
     if (on_change) on_change();
-    const NeededUntil needed = needed_until(state.view());
-    const bool lapses = !needed.always && needed.until > now;
-    if (!file.wait_for_members(state.header.members, lapses ? std::optional(needed.until) : std::nullopt))
-      break;
+    if (!file.wait_for_members(state.header.members)) break;
   }
-  if (watching) company.forget();
+  if (watching) company.follow(false);
 }
 
 Turns::Turns(base::ForkLocks& forks, Options options)
@@ -107,9 +100,7 @@ void Turns::reset_in_child() noexcept {
   // The watching thread's share of it is lost with the thread.
   file_.reset();
   watching_.reset();
-  company_->forget();
-  for (auto& until : needs_until_) until = 0;
-  piece_ = {};
+  company_->follow(false);
   leaving_ = false;
   users_ = 0;
   self_ = {};
@@ -158,9 +149,7 @@ bool Turns::join(std::string& problem) {
   set_tenant(newcomer, options_.tenant);
   newcomer.priority = static_cast<std::uint8_t>(options_.priority);
   newcomer.pid = static_cast<std::uint32_t>(getpid());
-  newcomer.needs = always_needs() ? 1 : 0;
-  for (auto& until : needs_until_) until = 0;
-  piece_ = {};
+  newcomer.declares = declares() ? 1 : 0;
   Remembered joined_as;
   const bool joined = file->update([&, self = self_](View state, Ns now) {
     protocol_.reap(state, self, now, *file);
@@ -169,7 +158,7 @@ bool Turns::join(std::string& problem) {
     joined_as = scheduler_.remember(state, self.slot, now);
   });
   if (!joined) return problem = file->problem(), false;
-  if (State state; file->read(state)) company_->follow(state, monotonic_now());
+  if (State state; file->read(state)) company_->follow(are_taken(state.view()));
   watch(file);
   file_ = std::move(file);
   known_ = joined_as;
@@ -216,7 +205,7 @@ void Turns::leave_file() {
 
 // The file is closed when the last thread that waits on it has noticed.
 void Turns::give_up() {
-  company_->forget();
+  company_->follow(false);
   if (watching_) watching_->store(false);
   if (file_) file_->release_slot();
   file_.reset();
@@ -317,79 +306,13 @@ void Turns::set_cap(std::uint16_t cap, bool borrows) noexcept {
   });
 }
 
-// A process that has needed turns for its settings goes on to: what they were counts for a while.
+// A process that has declared an intent by its settings goes on to: what they were counts for a while.
 void Turns::show_settings(View state) const {
   if (!is_mine(state)) return;
   Participant& mine = state.participants[self_.slot];
-  if (mine.needs != 0 || !always_needs()) return;
-  mine.needs = 1;
+  if (mine.declares != 0 || !declares()) return;
+  mine.declares = 1;
   ++state.header.members;
-}
-
-// What the others see soon is returned at once, for the launch that shows the need.
-bool Turns::need(Need need) noexcept {
-  if (need == Need::none) return contended();
-  std::atomic<Ns>& told = needs_until_[static_cast<std::size_t>(need)];
-  const Ns lasts = duration_of(need);
-  if (told.load(std::memory_order_relaxed) - monotonic_now() > lasts / 2) return contended();
-  const base::MutexLock lock(mutex_);
-  if (!file_) return contended();
-  bool needed = false;
-  update([&](View state, Ns now) {
-    mutex_.assert_held();
-    if (!is_mine(state)) return;
-    const bool is_new = renew(state, self_.slot, need, now);
-    told = now + lasts;
-    needed = are_several(state) && needed_until(state).includes(now);
-    if (!is_new) return;
-    ++state.header.members;
-    // For the launches that follow. The watching thread looks after this, and sees that it is so, or that it has lapsed.
-    if (needed) company_->needs_turns.store(true, std::memory_order_relaxed);
-  });
-  return needed || contended();
-}
-
-void Turns::withdraw_need() noexcept {
-  const base::MutexLock lock(mutex_);
-  for (const Need each : {Need::unknown, Need::waits}) needs_until_[static_cast<std::size_t>(each)] = 0;
-  if (!file_) return;
-  update([&](View state, Ns now) {
-    mutex_.assert_held();
-    if (!is_mine(state)) return;
-    withdraw(state, self_.slot, now);
-    ++state.header.members;
-    // The watching thread may say otherwise once more, until it has seen that.
-    company_->needs_turns.store(are_several(state) && needed_until(state).includes(now),
-                                std::memory_order_relaxed);
-  });
-}
-
-void Turns::show_piece(Ns wait) noexcept {
-  const base::MutexLock lock(mutex_);
-  if (!file_) return;
-  const auto longest = piece_.note(wait, monotonic_now());
-  if (!longest) return;
-  update([&](View state, Ns now) {
-    mutex_.assert_held();
-    if (is_mine(state)) turns::show_piece(state, self_.slot, *longest, now);
-  });
-}
-
-void Turns::show_busy() noexcept {
-  const base::MutexLock lock(mutex_);
-  if (!file_) return;
-  update([&](View state, Ns now) {
-    mutex_.assert_held();
-    if (is_mine(state)) turns::show_busy(state, self_.slot, now);
-  });
-}
-
-Turns::Others Turns::others() noexcept {
-  const base::MutexLock lock(mutex_);
-  State state;
-  if (!file_ || !file_->read(state)) return {};
-  const Ns now = monotonic_now();
-  return {longest_piece_of_others(state.view(), self_.slot, now), busy_others(state.view(), self_.slot, now)};
 }
 
 WaitCauses Turns::wait_causes() {
@@ -517,6 +440,8 @@ Priority priority_of(base::TurnPriority priority) noexcept {
       return Priority::high;
     case base::TurnPriority::background:
       return Priority::background;
+    case base::TurnPriority::idle:
+      return Priority::idle;
     case base::TurnPriority::normal:
       break;
   }

@@ -14,7 +14,7 @@
 // Where turns are not possible (any more), begin() and yield() return false and the caller goes on without them; they never
 // wait for a file that cannot be used.
 //
-// One thread is started by enter(). It sleeps until somebody joins or leaves, or turns begin or cease to be needed, blocks all
+// One thread is started by enter(). It sleeps until somebody joins, leaves or declares an intent, blocks all
 // signals, and ends after leave().
 //
 // Another implementation may take the turns for this process (what is virtual): where it cannot be trusted with the file
@@ -23,7 +23,6 @@
 // Thread-safe. Nothing throws but the constructor and snapshot(), for want of memory.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -34,7 +33,6 @@
 #include "base/fork_locks.h"
 #include "base/mutex.h"
 #include "base/settings.h"
-#include "turns/need.h"
 #include "turns/report.h"
 #include "turns/scheduler.h"
 #include "turns/shared_file.h"
@@ -55,13 +53,13 @@ struct Options {
   std::string device{};  // its name, for reports
   std::uint32_t weight = kDefaultWeight;
   Priority priority = Priority::normal;
-  std::string tenant{};         // empty: none
-  std::uint16_t cap = 0;        // of the device's time, permille; 0: none
-  bool borrows = false;         // more than that while nobody else wants the device
-  bool only_if_needed = false;  // turns are taken only while somebody needs them (need.h)
+  std::string tenant{};   // empty: none
+  std::uint16_t cap = 0;  // of the device's time, permille; 0: none
+  bool borrows = false;   // more than that while nobody else wants the device
+  bool declared = true;   // an intent, beside those that a weight, a class and a cap are
   Ns quantum = Scheduler::kDefaultQuantum;
   Timing timing;
-  // Called when contended() or has_company() may have changed, by the thread that has noticed. May not call this again.
+  // Called when contended() may have changed, by the thread that has noticed. May not call this again.
   std::function<void()> on_change{};
 };
 
@@ -86,35 +84,19 @@ class Turns {
     const base::MutexLock lock(mutex_);
     return file_ != nullptr;
   }
-  // Whether the device has to be asked for: another process has joined and somebody needs turns, or this one's cap holds also
-  // while it is alone.
+  // Whether the device has to be asked for: another process has joined, and it or this one has declared an intent, or this one's cap
+  // holds also while it is alone.
   [[nodiscard]] bool contended() const noexcept {
-    return company_->needs_turns.load(std::memory_order_relaxed) ||
+    return company_->takes_turns.load(std::memory_order_relaxed) ||
            is_capped_.load(std::memory_order_relaxed);
   }
-  // Whether needs are to be shown by need(): another process has joined.
-  [[nodiscard]] bool has_company() const noexcept { return company_->exists.load(std::memory_order_relaxed); }
-
-  // This process needs turns for what it does, if that is not none, from now on and for a time; to be called again while it does.
-  // Cheap if that time has just begun. Returns whether any participant needs turns now.
-  virtual bool need(Need need) noexcept;
-  // Ends this process's Need::waits at once, and Need::unknown, which shares its time. Each may be shown again.
-  virtual void withdraw_need() noexcept;
-
-  // Others wait for so long, on average, for what this process has on the device (need.h); to be called again while they do. They are
-  // told the longest one of the last seconds. Cheap if they know.
-  virtual void show_piece(Ns wait) noexcept;
-  // This process launches; to be called again within kBusyLasts while it does.
-  virtual void show_busy() noexcept;
-  // What the others have shown. Reads the file.
-  struct Others {
-    Ns piece = 0;            // longest_piece_of_others()
-    std::uint64_t busy = 0;  // busy_others()
-  };
-  [[nodiscard]] virtual Others others() noexcept;
+  // How often turns have begun to be taken: what was launched before may be on the device still.
+  [[nodiscard]] std::uint32_t periods() const noexcept {
+    return company_->periods.load(std::memory_order_relaxed);
+  }
 
   // From now on; until then the weight of the options counts. Also while other threads wait in begin(). Cheap if it is the same.
-  // `divisor`: for the present only a part of it counts, which by itself is no need of turns.
+  // `divisor`: for the present only a part of it counts, which by itself is no intent.
   virtual void set_weight(std::uint32_t weight, std::uint32_t divisor = 1) noexcept;
 
   // The same for the cap.
@@ -169,21 +151,22 @@ class Turns {
   void leave_file() CLEAVE_REQUIRES(mutex_);
   void give_up() CLEAVE_REQUIRES(mutex_);
   void watch(const std::shared_ptr<SharedFile>& file);
-  // Makes `step` and, while it says so, waits. Joins again where the entry is gone.
-  [[nodiscard]] bool always_needs() const {
-    return !options_.only_if_needed || own_weight_ != kDefaultWeight || cap_ != 0 ||
-           options_.priority != Priority::normal || !options_.tenant.empty();
+  [[nodiscard]] bool declares() const {
+    return options_.declared || own_weight_ != kDefaultWeight || cap_ != 0 ||
+           options_.priority != Priority::normal;
   }
+  // Makes `step` and, while it says so, waits. Joins again where the entry is gone.
   template <typename Step>
   bool step_and_wait(Step step, const std::atomic<int>* interrupt = nullptr) CLEAVE_REQUIRES(mutex_);
 
  protected:
   // Of the others, as the watching thread sees them.
   struct Company {
-    std::atomic<bool> exists{false};
-    std::atomic<bool> needs_turns{false};  // and exists
-    void follow(State& state, Ns now);
-    void forget() { exists = needs_turns = false; }
+    std::atomic<bool> takes_turns{false};
+    std::atomic<std::uint32_t> periods{0};
+    void follow(bool take_turns) {
+      if (!takes_turns.exchange(take_turns) && take_turns) ++periods;
+    }
   };
 
  private:
@@ -217,8 +200,6 @@ class Turns {
   Ns idle_ CLEAVE_GUARDED_BY(mutex_) = 0;  // that has not been credited yet
   std::uint64_t credited_turn_ CLEAVE_GUARDED_BY(mutex_) = 0;
   Ns credited_ CLEAVE_GUARDED_BY(mutex_) = 0;     // in that turn
-  std::array<std::atomic<Ns>, 4> needs_until_{};  // of each Need: as last told to the others
-  ShownPiece piece_ CLEAVE_GUARDED_BY(mutex_);
   unsigned users_ CLEAVE_GUARDED_BY(mutex_) = 0;  // threads between begin() and end()
   Ns reaped_at_ CLEAVE_GUARDED_BY(mutex_) = 0;
   std::string problem_ CLEAVE_GUARDED_BY(mutex_);

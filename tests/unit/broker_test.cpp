@@ -132,7 +132,7 @@ TEST_F(BrokerTest, ItsProcessTakesTurnsWithOthersOfTheHost) {
   ASSERT_TRUE(a.enter(problem)) << problem;
   turns::Member b(options());
   ASSERT_TRUE(b.joined);
-  EXPECT_TRUE(kit::eventually([&] { return a.has_company(); }));
+  EXPECT_TRUE(kit::eventually([&] { return a.contended(); }));
   EXPECT_TRUE(a.contended());
   ASSERT_TRUE(b.turns.begin());
   std::atomic<bool> holds{false};
@@ -205,7 +205,6 @@ TEST_F(BrokerTest, AHolderThatBeginsAgainAndAgainLosesTheDevice) {
         static_cast<void>(a.should_yield());
         static_cast<void>(a.begin());
         static_cast<void>(a.enter(problem));
-        a.show_busy();
         a.credit(1'000'000);
       },
   };
@@ -258,15 +257,16 @@ TEST_F(BrokerTest, NewsThatIsNotReadEndsNothing) {
   ASSERT_TRUE(a.tell(BrokerOp::join, 1));
   ASSERT_TRUE(a.answer_to(1));
   turns::Member b(options());
-  for (int i = 0; i < 5000; ++i) {
-    static_cast<void>(b.turns.need(turns::Need::waits));
-    b.turns.withdraw_need();
+  std::string problem;
+  for (int i = 0; i < 1000; ++i) {
+    b.turns.leave();
+    ASSERT_TRUE(b.turns.enter(problem)) << problem;
   }
-  ASSERT_TRUE(a.tell(BrokerOp::others, 2)) << "the broker has ended";
+  ASSERT_TRUE(a.tell(BrokerOp::should_yield, 2)) << "the broker has ended";
   ASSERT_TRUE(a.answer_to(2));
   b.turns.leave();
   auto news = a.receive();
-  while (news && news->has_company != 0) news = a.receive();
+  while (news && news->takes_turns != 0) news = a.receive();
   EXPECT_TRUE(news) << "the newest state is said";
 }
 
@@ -290,19 +290,16 @@ TEST_F(BrokerTest, AnswersThatAreNotReadEndNothing) {
 
 // Each of these wakes all others.
 TEST_F(BrokerTest, JoinsAreLimitedInRate) {
-  for (const auto& [first, second] :
-       {std::pair{BrokerOp::leave, BrokerOp::join}, std::pair{BrokerOp::withdraw_need, BrokerOp::need}}) {
-    const RawProcess a(configuration);
-    ASSERT_TRUE(a.tell(BrokerOp::join, 1));
-    const auto begin = std::chrono::steady_clock::now();
-    constexpr std::uint32_t kPairs = 50;
-    for (std::uint32_t i = 0; i < kPairs; ++i) {
-      ASSERT_TRUE(a.tell(first));
-      ASSERT_TRUE(a.tell(second, 2 + i));
-    }
-    ASSERT_TRUE(a.answer_to(1 + kPairs));
-    EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(600));
+  const RawProcess a(configuration);
+  ASSERT_TRUE(a.tell(BrokerOp::join, 1));
+  const auto begin = std::chrono::steady_clock::now();
+  constexpr std::uint32_t kPairs = 50;
+  for (std::uint32_t i = 0; i < kPairs; ++i) {
+    ASSERT_TRUE(a.tell(BrokerOp::leave));
+    ASSERT_TRUE(a.tell(BrokerOp::join, 2 + i));
   }
+  ASSERT_TRUE(a.answer_to(1 + kPairs));
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(600));
 }
 
 TEST_F(BrokerTest, DevicesThatWereNotDeclaredLeaveNothingInTheRegistry) {
@@ -420,7 +417,7 @@ struct SilentBroker {
     while (request.op != BrokerOp::join) EXPECT_GT(recv(ends[0], &request, sizeof request, 0), 0);
     BrokerAnswer answer;
     answer.number = request.number;
-    answer.yes = answer.has_joined = answer.has_company = answer.needs_turns = 1;
+    answer.yes = answer.has_joined = answer.takes_turns = 1;
     EXPECT_GT(send(ends[0], &answer, sizeof answer, 0), 0);
   }
   void end() const { shutdown(ends[0], SHUT_RDWR); }
@@ -437,15 +434,13 @@ TEST_F(BrokerTest, ASilentBrokerHoldsUpNoStep) {
       [](SilentBroker& a) { EXPECT_FALSE(a.turns->begin()); },
       [](SilentBroker& a) { EXPECT_FALSE(a.turns->yield(nullptr)); },
       [](SilentBroker& a) { EXPECT_FALSE(a.turns->should_yield()); },
-      [](SilentBroker& a) { EXPECT_FALSE(a.turns->need(turns::Need::waits)); },
-      [](SilentBroker& a) { static_cast<void>(a.turns->others()); },
       [](SilentBroker& a) {
         BrokerRequest request;
         request.op = BrokerOp::book;
         EXPECT_FALSE(a.client->call(request));
       },
       [](SilentBroker& a) {
-        for (int i = 0; i < 5000; ++i) a.turns->show_busy();
+        for (int i = 0; i < 5000; ++i) a.turns->credit(1);
       },
       [](SilentBroker& a) {
         std::string problem;

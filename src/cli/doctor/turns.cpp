@@ -91,7 +91,10 @@ void report_takers(const std::string& name, const SharedDevice& device, Report& 
             (alive == 0   ? ""
              : alive == 1 ? " process"
                           : " processes") +
-            living + (alive > 1 && !device.turns_needed ? "; nobody needs turns now" : ""));
+            living +
+            (alive > 1 && !device.is_declared
+                 ? "; without turns, since nobody has declared a weight, a class or a cap"
+                 : ""));
   const std::size_t ended = device.takers.size() - alive;
   if (ended != 0) {
     report.note(name + ": " + std::to_string(ended) + (ended == 1 ? " process has" : " processes have") +

@@ -29,8 +29,8 @@ std::vector<SharedDevice> shared_devices(const std::string& folder,
                                          const std::vector<RunningProcess>& processes) {
   std::vector<SharedDevice> devices;
   for (turns::DeviceReport& report : turns::read_reports(folder)) {
-    SharedDevice device{report.file,        report.device, report.problem, {}, std::move(report.tenants),
-                        report.turns_needed};
+    SharedDevice device{report.file,       report.device, report.problem, {}, std::move(report.tenants),
+                        report.is_declared};
     for (const turns::ParticipantReport& taker : report.participants)
       device.takers.push_back({taker, program_of(taker, report.file, processes)});
     devices.push_back(std::move(device));
@@ -44,6 +44,8 @@ const char* name(turns::Priority priority) {
       return "high";
     case turns::Priority::background:
       return "background";
+    case turns::Priority::idle:
+      return "idle";
     case turns::Priority::normal:
       break;
   }

@@ -104,7 +104,7 @@ std::string heading(const SharedDevice& device) {
       holder = "held by " + std::to_string(taker.report.pid) + " for " + time_text(taker.report.since);
   }
   return text + ": " + holder + ", " + std::to_string(waiting) + (waiting == 1 ? " waits" : " wait") +
-         (device.turns_needed ? "" : ", nobody needs turns");
+         (device.is_declared ? "" : ", without turns: nobody has declared a weight, a class or a cap");
 }
 
 std::string row(const Snapshot& look, const Snapshot* before, const SharedDevice& device,
@@ -151,7 +151,7 @@ std::string json_of(const Snapshot& look, const Snapshot* before, const SharedDe
                               .add("tenant", is.tenant)
                               .add_json("cap", formatted("%.3f", is.cap / 1000.0))
                               .add_json("borrows", is.borrows ? "true" : "false")
-                              .add_json("needs_turns", is.needs_turns ? "true" : "false")
+                              .add_json("declares", is.declares ? "true" : "false")
                               .add("capped_ns", is.capped)
                               .add("imposed_ns", is.imposed)
                               .text());
@@ -172,7 +172,7 @@ std::string json_of(const Snapshot& look, const Snapshot* before, const SharedDe
       .add("file", device.file)
       .add("device", device.device)
       .add("problem", device.problem)
-      .add_json("turns_needed", device.turns_needed ? "true" : "false")
+      .add_json("declared", device.is_declared ? "true" : "false")
       .add_json("participants", participants.text())
       .add_json("tenants", tenants.text())
       .text();

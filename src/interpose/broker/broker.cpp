@@ -39,7 +39,7 @@ constexpr turns::Ns kLongestOverrun = 1'000'000'000;
 constexpr turns::Ns kBetweenLooks = 20'000'000;
 // Calls that wait: the other process makes one at a time on a device.
 constexpr std::size_t kMostWaitingCalls = 16;
-// What wakes all other participants of a device: more often than a program needs, which shows a need every 25 ms at most.
+// What wakes all other participants of a device: more often than a program needs.
 constexpr std::chrono::milliseconds kBetweenCalls{20};
 constexpr int kMostCallsAtOnce = 64;
 
@@ -49,10 +49,7 @@ turns::Ns time_since(const BrokerRequest& request) {
   return now - std::clamp<turns::Ns>(request.at, now - kLongestOverrun, now);
 }
 
-bool wakes_others(BrokerOp op) {
-  return op == BrokerOp::join || op == BrokerOp::leave || op == BrokerOp::need ||
-         op == BrokerOp::withdraw_need;
-}
+bool wakes_others(BrokerOp op) { return op == BrokerOp::join || op == BrokerOp::leave; }
 
 }  // namespace
 
@@ -139,8 +136,7 @@ void Broker::State::send(BrokerAnswer answer, std::uint8_t number, Device& devic
   if (device.turns) {
     turns::Turns& turns = *device.turns;
     answer.has_joined = turns.has_joined() ? 1 : 0;
-    answer.has_company = turns.has_company() ? 1 : 0;
-    answer.needs_turns = turns.contended() ? 1 : 0;
+    answer.takes_turns = turns.contended() ? 1 : 0;
     answer.haste = static_cast<std::uint8_t>(turns.haste_of_others());
     answer.pauses = turns.pauses() ? 1 : 0;
     answer.waits = turns.waits();
@@ -178,7 +174,7 @@ void Broker::State::join(std::uint8_t number, Device& device, const BrokerReques
   options.borrows = live_.cap().borrow;
   options.tenant = live_.tenant();
   options.priority = turns::priority_of(settings_.turns.priority);
-  options.only_if_needed = request.flag != 0;
+  options.declared = request.flag != 0;
   options.on_change = [this, &device] { note_news(device); };
   if (!device.turns) {
     device.turns = std::make_unique<turns::Turns>(forks_, std::move(options));
@@ -261,16 +257,6 @@ void Broker::State::handle_turns(std::uint8_t number, Device& device, const Brok
       case BrokerOp::should_yield:
         answer.yes = turns->should_yield() ? 1 : 0;
         break;
-      case BrokerOp::need:
-        if (request.a <= static_cast<std::uint64_t>(turns::Need::long_launches))
-          answer.yes = turns->need(static_cast<turns::Need>(request.a)) ? 1 : 0;
-        break;
-      case BrokerOp::others: {
-        const turns::Turns::Others others = turns->others();
-        answer.a = static_cast<std::uint64_t>(others.piece);
-        answer.b = others.busy;
-        break;
-      }
       case BrokerOp::interrupt:
         device.interrupt = 1;
         break;
@@ -280,15 +266,6 @@ void Broker::State::handle_turns(std::uint8_t number, Device& device, const Brok
         break;
       case BrokerOp::credit:
         turns->credit(std::clamp<turns::Ns>(a, 0, kLongestOverrun));
-        break;
-      case BrokerOp::withdraw_need:
-        turns->withdraw_need();
-        break;
-      case BrokerOp::show_piece:
-        turns->show_piece(std::clamp<turns::Ns>(a, 0, kLongestOverrun));
-        break;
-      case BrokerOp::show_busy:
-        turns->show_busy();
         break;
       case BrokerOp::weigh:
         device.divisor = static_cast<unsigned>(std::clamp<turns::Ns>(a, 1, turns::kMaxWeight));

@@ -6,9 +6,6 @@
 namespace cleave::interpose {
 namespace {
 
-// The broker is told no more often how long others wait.
-constexpr turns::Ns kBetweenPieces = 10'000'000;
-
 BrokerRequest request_of(BrokerOp op, std::uint8_t device, std::uint64_t a) {
   BrokerRequest request;
   request.op = op;
@@ -33,8 +30,7 @@ BrokeredTurns::~BrokeredTurns() {
 
 void BrokeredTurns::follow(const BrokerAnswer& answer) noexcept {
   joined_ = answer.has_joined != 0;
-  company_->exists = joined_ && answer.has_company != 0;
-  company_->needs_turns = joined_ && answer.needs_turns != 0;
+  company_->follow(joined_ && answer.takes_turns != 0);
   haste_ = static_cast<turns::Haste>(std::min<std::uint8_t>(answer.haste, 2));
   pauses_ = answer.pauses != 0;
   waits_ = answer.waits;
@@ -50,7 +46,7 @@ std::string BrokeredTurns::problem_of_broker() const {
 void BrokeredTurns::lose() noexcept {
   joined_ = false;
   is_capped_ = false;
-  company_->forget();
+  company_->follow(false);
   const base::MutexLock lock(mutex_);
   if (problem_.empty()) problem_ = problem_of_broker();
 }
@@ -77,7 +73,7 @@ bool BrokeredTurns::enter(std::string& problem) {
   if (joined_) return true;
   if (!device_) return problem = "it is not one of the server's devices", false;
   BrokerRequest request = request_of(BrokerOp::join, *device_, 0);
-  request.flag = options_.only_if_needed ? 1 : 0;
+  request.flag = options_.declared ? 1 : 0;
   const auto answer = client_.call(request);
   if (answer && answer->yes != 0) return true;
   problem = answer ? text_in(answer->problem) : problem_of_broker();
@@ -88,37 +84,7 @@ bool BrokeredTurns::enter(std::string& problem) {
 void BrokeredTurns::leave() noexcept {
   tell(BrokerOp::leave);
   joined_ = false;
-  company_->forget();
-}
-
-bool BrokeredTurns::need(turns::Need need) noexcept {
-  if (need == turns::Need::none) return contended();
-  std::atomic<turns::Ns>& told = needs_until_[static_cast<std::size_t>(need)];
-  const turns::Ns lasts = turns::duration_of(need);
-  const turns::Ns now = turns::monotonic_now();
-  if (told.load(std::memory_order_relaxed) - now > lasts / 2) return contended();
-  const auto answer = call(BrokerOp::need, static_cast<std::uint64_t>(need));
-  if (!answer) return false;
-  told = now + lasts;
-  return answer->yes != 0 || contended();
-}
-
-void BrokeredTurns::withdraw_need() noexcept {
-  for (const turns::Need each : {turns::Need::unknown, turns::Need::waits})
-    needs_until_[static_cast<std::size_t>(each)] = 0;
-  tell(BrokerOp::withdraw_need);
-}
-
-void BrokeredTurns::show_piece(turns::Ns wait) noexcept {
-  const turns::Ns now = turns::monotonic_now();
-  if (now - piece_shown_.load(std::memory_order_relaxed) < kBetweenPieces) return;
-  piece_shown_ = now;
-  tell(BrokerOp::show_piece, wait);
-}
-
-BrokeredTurns::Others BrokeredTurns::others() noexcept {
-  const auto answer = call(BrokerOp::others);
-  return answer ? Others{static_cast<turns::Ns>(answer->a), answer->b} : Others{};
+  company_->follow(false);
 }
 
 void BrokeredTurns::set_weight(std::uint32_t /*weight*/, std::uint32_t divisor) noexcept {

@@ -25,11 +25,6 @@ class BrokeredTurns final : public turns::Turns {
   void leave() noexcept override;
   void leave_at_exit() noexcept override { leave(); }
   [[nodiscard]] bool has_joined() noexcept override { return joined_; }
-  bool need(turns::Need need) noexcept override;
-  void withdraw_need() noexcept override;
-  void show_piece(turns::Ns wait) noexcept override;
-  void show_busy() noexcept override { tell(BrokerOp::show_busy); }
-  [[nodiscard]] Others others() noexcept override;
   // The weight itself is the broker's business, and so is the cap.
   void set_weight(std::uint32_t weight, std::uint32_t divisor) noexcept override;
   void set_cap(std::uint16_t /*cap*/, bool /*borrows*/) noexcept override {}
@@ -55,9 +50,7 @@ class BrokeredTurns final : public turns::Turns {
   BrokerClient& client_;
   const std::optional<std::uint8_t> device_;
   std::atomic<bool> joined_{false};
-  std::array<std::atomic<turns::Ns>, 4> needs_until_{};
   std::atomic<std::uint32_t> divisor_{1};
-  std::atomic<turns::Ns> piece_shown_{0};
   std::atomic<turns::Ns> grant_delay_{0};
   base::Mutex mutex_;
   std::string problem_ CLEAVE_GUARDED_BY(mutex_);

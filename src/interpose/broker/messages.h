@@ -16,21 +16,16 @@ enum class BrokerOp : std::uint8_t {
   declare,  // a device: `a` is its identity, `text` its name. Not after `seal`
   seal,     // all devices have been declared, and nothing that a client has sent has been read before
   // The turns on a device. With an answer:
-  join,  // `flag`: only if needed
+  join,  // `flag`: it has declared an intent, whatever its settings are
   begin,
   yield,
   should_yield,
-  need,  // `a`: which
-  others,
   show_life,
   // Without one:
   interrupt,  // the yield that waits
   end,        // `a`: the grace
   credit,     // `a`: the idle time
-  withdraw_need,
-  show_piece,  // `a`: the wait
-  show_busy,
-  weigh,  // `a`: the divisor of the weight
+  weigh,      // `a`: the divisor of the weight
   leave,
   // The ledger of a device. With an answer: `book`.
   book,     // `a` bytes
@@ -55,12 +50,11 @@ struct BrokerAnswer {
   std::uint8_t device = 0;
   std::uint8_t yes = 0;  // what the call returns
   // How the device's turns are now.
-  std::uint8_t has_company = 0;
-  std::uint8_t needs_turns = 0;
+  std::uint8_t takes_turns = 0;
   std::uint8_t has_joined = 0;
   std::uint8_t haste = 0;
   std::uint8_t pauses = 0;
-  std::uint8_t unused = 0;
+  std::array<std::uint8_t, 2> unused{};
   std::uint64_t a = 0;
   std::uint64_t b = 0;  // of `begin` and `yield`: when the turn began
   std::uint64_t waits = 0;

@@ -135,7 +135,6 @@ DeviceFacts query_facts(const Table& next, const base::Settings& settings, cl_de
   facts.may_have_timer = version.starts_with("OpenCL ") && !version.starts_with("OpenCL 1.") &&
                          !version.starts_with("OpenCL 2.0");
   facts.identity = identity_of(next, device);
-  facts.nvidia_address = nvidia_address(next, device);
   facts.quirks = quirks_of(next, device);
   facts.plan = plan_of(next, settings, device, facts);
   if (facts.quirks.crashes_on_several_queues) facts.plan.gains_from_pipelining = false;
@@ -151,19 +150,6 @@ std::uint64_t identity_of(const Table& next, cl_device_id device) noexcept {
     for (const cl_device_info name : {CL_DEVICE_NAME, CL_DEVICE_VENDOR}) print.take(next, device, name);
   }
   return print.value();
-}
-
-std::string nvidia_address(const Table& next, cl_device_id device) {
-  struct {  // cl_device_pci_bus_info_khr
-    cl_uint domain = 0, bus = 0, device = 0, function = 0;
-  } at;
-  if (ask<cl_uint>(next, device, CL_DEVICE_VENDOR_ID, 0) != plan::kNvidia ||
-      next.clGetDeviceInfo(device, kBus, sizeof at, &at, nullptr) != CL_SUCCESS) {
-    return {};
-  }
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%08x:%02x:%02x.%x", at.domain, at.bus, at.device, at.function);
-  return text.data();
 }
 
 }  // namespace cleave::interpose

@@ -27,7 +27,6 @@ struct DeviceFacts {
   std::string driver;           // name_driver() of it (driver_probe.h)
   std::uint64_t driver_id = 0;  // a hash of that; 0: unknown
   std::uint64_t identity = 0;   // identity_of() it
-  std::string nvidia_address;   // nvidia_address() of it
   bool lacks_markers = true;    // of OpenCL 1.0 or 1.1, which lack markers with wait lists
   bool may_have_timer = false;  // of OpenCL 2.1 or later
   Quirks quirks;
@@ -51,8 +50,5 @@ std::string text_of(const Table& next, cl_device_id device, cl_device_info what)
 // A hash, not 0, that identifies the device in every process of the machine: of its UUID, else its PCI address, else
 // its names, which two devices may share.
 std::uint64_t identity_of(const Table& next, cl_device_id device) noexcept;
-
-// Where an NVIDIA GPU is on the PCI bus, as DOMAIN:BUS:DEVICE.FUNCTION in hexadecimal digits; empty for other devices.
-std::string nvidia_address(const Table& next, cl_device_id device);
 
 }  // namespace cleave::interpose

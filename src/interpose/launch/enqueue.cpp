@@ -66,53 +66,15 @@ std::optional<TurnExemption> exemption(const Interposer& p, const QueueRecord& q
   return std::nullopt;
 }
 
-// A launch that takes as long and can be cut into slices as short needs turns, if others make such launches, too: the driver's
-// time slices, 2 ms long, are shorter than it is.
-constexpr base::Nanoseconds kLongLaunch{4'000'000};
-constexpr base::Nanoseconds kFineSlice{1'000'000};
-
-base::Nanoseconds duration_of_part(const learn::SliceAdvice& launch, std::size_t slices) {
-  return launch.duration / static_cast<base::Nanoseconds::rep>(slices);
-}
-
-// Whether this launch has to be made in a turn, by what is known of it. `is_short`: RepeatedLaunches::Known.
-bool is_needed(Interposer& p, DeviceTurn& turn, const Call& call, const KernelRecord& kernel,
-               const QueueRecord& queue, bool& is_short) {
-  // What is never measured counts as long, so that no need follows from it.
-  const DeviceTurn::KnownLaunch never_measured{.expected = kLongLaunch, .is_never_measured = true};
-  if (kernel.facts.may_wait) return turn.is_needed(call.queue, never_measured);
-  // Deciding chooses the local size, which the launch that is made is not to have from here.
-  PlannedLaunch trial(p, call, kernel);
-  std::optional<PolicyDecision> decision;
-  if (call.local == nullptr) decision = p.turn_slices->decide(trial);
-  const CostKeys keys = cost_keys(p.settings().launch, kernel, queue, trial.range());
-  if (keys.launch == 0) return turn.is_needed(call.queue, never_measured);
-  const learn::SliceAdvice known = p.turns.duration(keys, plan::items(trial.range().global));
-  if (known.measured == 0)
-    return turn.is_needed(call.queue, {.need = turns::Need::unknown, .expected = known.duration});
-  is_short = known.duration < kFineSlice;
-  if (is_short) return turn.is_needed(call.queue, {.expected = known.duration});
-  if (!decision) decision = p.turn_slices->decide(trial);
-  const bool is_cut = !decision->unsplit_reason;
-  const std::size_t slices = is_cut ? decision->slices : 1;
-  const bool is_long =
-      known.duration >= kLongLaunch && is_cut && duration_of_part(known, slices) <= kFineSlice;
-  return turn.is_needed(call.queue,
-                        {.need = is_long ? turns::Need::long_launches : turns::Need::none,
-                         .expected = known.duration,
-                         .piece = duration_of_part(known, std::max(slices, decision->usual_slices))});
-}
-
 // Before so many launches have been measured, the end of a slice is looked for often, so that an estimate that is too long
 // does not confirm itself.
 constexpr std::uint64_t kCertain = 4;
 
-// Empty if the launch takes no turn; `is_short`, which is false, may then be set. Not inlined, nor are others below, so that most
+// Empty if the launch takes no turn. Not inlined, nor are others below, so that most
 // launches do without their code: a launch's own time goes mostly into fetching what is not in the processor's caches any more after
 // the driver's work for the one before.
 [[gnu::noinline]] std::optional<cl_int> enqueue_in_turn(Interposer& p, const Call& call,
-                                                        const KernelRecord& kernel, PlannedLaunch& launch,
-                                                        bool& is_short) {
+                                                        const KernelRecord& kernel, PlannedLaunch& launch) {
   const auto queue = p.records.queues.find(call.queue);
   if (!queue) return std::nullopt;
   const auto exempt = [&] {
@@ -123,10 +85,6 @@ constexpr std::uint64_t kCertain = 4;
   if (exempt()) return std::nullopt;
   DeviceTurn* const turn = p.turns.of(queue->device);
   if (turn == nullptr) return std::nullopt;
-  if (turn->only_if_needed() && !is_needed(p, *turn, call, kernel, *queue, is_short)) {
-    p.turns.count_exempt(queue->device, TurnExemption::unneeded);
-    return std::nullopt;
-  }
   TurnUse use(*turn, weight_of(*queue));
   // It may have been waited for long.
   if (!use.holds() || exempt()) return std::nullopt;
@@ -158,14 +116,14 @@ constexpr std::uint64_t kCertain = 4;
 }
 
 cl_int enqueue_planned(Interposer& p, const Call& call, const KernelRecord& kernel, PlannedLaunch& launch,
-                       std::uint64_t changes, bool is_short) {
+                       std::uint64_t changes) {
   const PolicyDecision decision = p.policy->decide(launch);
   if (!decision.unsplit_reason) [[unlikely]]
     return launch_split(p, call, {kernel, launch.queue(), launch.range(), decision.slices, decision.key});
   const cl_int error = launch_unsplit(p, call, *kernel.counters, *decision.unsplit_reason);
   if (error != CL_SUCCESS) return error;
   if (decision.key == 0)
-    p.repeated.add(call, launch.vms(), changes, {kernel.counters, *decision.unsplit_reason, is_short});
+    p.repeated.add(call, launch.vms(), changes, {kernel.counters, *decision.unsplit_reason});
   if (decision.key != 0) measure_launch(p.costs, call, launch.queue(), {decision.key, 1});
   note_accepted_shape(p, call, launch);
   return error;
@@ -176,22 +134,18 @@ cl_int enqueue_planned(Interposer& p, const Call& call, const KernelRecord& kern
   const KernelRecord& kernel = known ? *known : p.unknown_kernel;
   if (is_mistaken_for_tag(p, call, kernel)) return refuse();
   PlannedLaunch launch(p, call, kernel);
-  bool is_short = false;
   if (p.turns.contended()) [[unlikely]] {
-    if (const auto error = enqueue_in_turn(p, call, kernel, launch, is_short)) return *error;
+    if (const auto error = enqueue_in_turn(p, call, kernel, launch)) return *error;
   }
-  return enqueue_planned(p, call, kernel, launch, changes, is_short);
+  return enqueue_planned(p, call, kernel, launch, changes);
 }
 
 inline cl_int enqueue(Interposer& p, const Call& call) {
   p.turns.follow_limits();
   const std::uint64_t changes = p.records.changes.load(std::memory_order_acquire);
-  const bool is_shared = p.turns.contended();
   const auto known = p.repeated.find(call, p.neighbours.vms(), changes);
-  if (!known || (is_shared && !(known->is_short && p.turns.is_unneeded_for_now()))) [[unlikely]]
+  if (!known || p.turns.contended()) [[unlikely]]
     return enqueue_new(p, call, changes);
-  if (is_shared) [[unlikely]]
-    p.turns.count_exempt(TurnExemption::unneeded);
   return launch_unsplit(p, call, *known->counters, known->why);
 }
 

@@ -25,8 +25,7 @@ void RepeatedLaunches::add(const Call& call, unsigned vms, std::uint64_t changes
   entry.kernel.store(call.kernel, kRelease);
   entry.queue.store(call.queue, kRelease);
   entry.changes.store(changes, kRelease);
-  entry.shape.store(
-      shape_of(call, vms) | (known.is_short ? kShort : 0) | static_cast<std::uint64_t>(known.why), kRelease);
+  entry.shape.store(shape_of(call, vms) | static_cast<std::uint64_t>(known.why), kRelease);
   entry.counters.store(known.counters, kRelease);
   for (std::size_t d = 0; d < call.dims; ++d) {
     entry.sizes[2 * d].store(call.global[d], kRelease);

@@ -26,8 +26,6 @@ class RepeatedLaunches {
   struct Known {
     observe::KernelCounters* counters;
     plan::UnsplitReason why;
-    // It takes so short a time that it is no need of turns by itself. False: it may be.
-    bool is_short = false;
   };
 
   // What was added for the same launch with the same number of VMs and the same count of changes of the records. Requires:
@@ -39,14 +37,12 @@ class RepeatedLaunches {
     const std::uint64_t version = entry.version.load(kAcquire);
     const std::uint64_t shape = entry.shape.load(kAcquire);
     bool same = entry.kernel.load(kAcquire) == call.kernel && entry.queue.load(kAcquire) == call.queue &&
-                entry.changes.load(kAcquire) == changes &&
-                (shape & ~(kReason | kShort)) == shape_of(call, vms);
+                entry.changes.load(kAcquire) == changes && (shape & ~kReason) == shape_of(call, vms);
     for (std::size_t d = 0; same && d < call.dims; ++d) {
       same = entry.sizes[2 * d].load(kAcquire) == call.global[d] &&
              (call.local == nullptr || entry.sizes[2 * d + 1].load(kAcquire) == call.local[d]);
     }
-    const Known known{entry.counters.load(kAcquire), static_cast<plan::UnsplitReason>(shape & kReason),
-                      (shape & kShort) != 0};
+    const Known known{entry.counters.load(kAcquire), static_cast<plan::UnsplitReason>(shape & kReason)};
     const bool unchanged = version % 2 == 0 && entry.version.load(std::memory_order_relaxed) == version;
     return same && unchanged ? std::optional(known) : std::nullopt;
   }
@@ -62,7 +58,6 @@ class RepeatedLaunches {
   static constexpr auto kAcquire = std::memory_order_acquire;
   static constexpr unsigned kBits = 6;
   static constexpr std::uint64_t kReason = 0xff;
-  static constexpr std::uint64_t kShort = std::uint64_t{1} << 24U;
 
   // For launches with one dimension it is one cache line.
   struct alignas(64) Entry {
@@ -70,7 +65,7 @@ class RepeatedLaunches {
     std::atomic<cl_kernel> kernel{nullptr};
     std::atomic<cl_command_queue> queue{nullptr};
     std::atomic<std::uint64_t> changes{0};
-    std::atomic<std::uint64_t> shape{0};  // the reason is in its lowest byte; kShort
+    std::atomic<std::uint64_t> shape{0};  // the reason is in its lowest byte
     std::atomic<observe::KernelCounters*> counters{nullptr};
     std::array<std::atomic<std::size_t>, 6> sizes{};  // global and local, for each dimension
   };

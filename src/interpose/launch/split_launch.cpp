@@ -154,8 +154,7 @@ cl_int launch_split(Interposer& p, const Call& call, const Split& split, const L
   if (turn != nullptr) {
     const auto expected = turn->is_certain ? turn->expected : base::Nanoseconds(0);
     method = held_back(method, turn->use.pace().in_flight);
-    const Room room = method.mode == plan::Mode::pipelined ? Room::for_slices : Room::for_ordered_slices;
-    turn_pacer.emplace(turn->use, pacer, p.clock, expected, cut.count(), room, abort, turn->caller);
+    turn_pacer.emplace(turn->use, pacer, p.clock, expected, cut.count(), abort, turn->caller);
   }
   const bool sequential = method.mode == plan::Mode::sequential;
   launch::Pacer* const paced_by = turn_pacer   ? &*turn_pacer
@@ -197,7 +196,6 @@ cl_int launch_split(Interposer& p, const Call& call, const Split& split, const L
          .fineness = split.fineness});
     p.turns.observe(split.key, turn_pacer->tells_cost_of_slices() ? split.fineness : 0, measured);
   }
-  if (!turn_pacer) p.turns.note_split(queue.device);
   if (result.error == CL_SUCCESS) {
     return_event(p.next, p.records.split_events, call, result, lease.lanes());
     if (!turn_pacer) measure_launch(p.costs, call, queue, {split.key, result.slices});

@@ -42,7 +42,6 @@ PolicyDecision MeasuredPolicy::cut_measured(LaunchQuery& launch, const PolicyDec
   if (cut.unsplit_reason) return cut;
   if (cut.slices < wanted.slices) costs().limit_slices(key, cut.slices);
   PolicyDecision decision(cut, key);
-  decision.usual_slices = wanted.usual_slices;
   decision.fineness = cut.slices < wanted.slices ? 0 : wanted.fineness;
   return decision;
 }

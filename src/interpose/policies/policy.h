@@ -56,9 +56,6 @@ struct PolicyDecision : plan::Decision {
   // The step of policies/turn_slices.cpp by which it is cut finer than usual: 1 is the usual cut, or the whole launch. 0: it could not
   // be cut as asked, so its duration says nothing of that.
   std::size_t fineness = 1;
-  // Into how many slices such launches are cut, most of them: a launch that is an experiment may have fewer, and while finer
-  // steps are still to be tried, it is hoped that these turn out to cost little. 0: into as many as this one.
-  std::size_t usual_slices = 0;
 };
 
 // What policies may use. Both must outlive the policy.

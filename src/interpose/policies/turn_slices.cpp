@@ -84,10 +84,6 @@ class TurnSlices final : public MeasuredPolicy {
     const std::size_t step = advice.state == learn::AdviceState::unmeasured ? 1 : advice.slices;
     PolicyDecision decision(step < 2 ? usual : fill_device(launch, wanted, steps.fineness(step)));
     decision.fineness = step;
-    const auto known = costs().known_within_budget(fineness_key(key), most_lost, steps.finest);
-    const std::size_t usual_step = known && !known->may_be_more ? known->most : steps.finest;
-    decision.usual_slices =
-        usual_step < 2 ? usual.slices : fill_device(launch, wanted, steps.fineness(usual_step)).slices;
     return decision;
   }
 

@@ -21,10 +21,6 @@ constexpr unsigned kMostUnmarkedCommands = 64;
 // So many commands with events are in flight at most, however short they are expected to be: they may not be.
 constexpr std::size_t kMostInFlight = 32;
 
-// How long before the expected end of what is on the device the next slice is enqueued that is kept back, at least: sleeps end some
-// hundredths of a millisecond late, and the driver has to hand it over.
-constexpr Ns kAhead = 200'000;
-
 // How often others are asked after.
 constexpr Ns kAskAgain = 50'000;
 
@@ -39,10 +35,9 @@ constexpr unsigned kMaxStalls = 3;
 constexpr unsigned kMaxBacklogStalls = 32;  // in a row, while a backlog may be the cause
 constexpr Ns kStallsForgotten = 60'000'000'000;
 
-// How long before its expected end a command is first looked at: as a rule, where nothing else is on the device, and at most where
-// short launches follow each other, since sleeps end about so late.
+// How long before its expected end a command is first looked at: as a rule, and at most where short launches follow each other, since
+// sleeps end about so late.
 constexpr Ns kEarly = 0;
-constexpr Ns kEarlyAlone = 100'000;
 constexpr Ns kEarlyLaunch = 100'000;
 // By which part of it an estimate becomes less that has turned out to be too long.
 constexpr int kLess = 8;
@@ -109,10 +104,8 @@ launch::WaitResult DeviceTurn::wait_for_room(base::MutexLock& lock, Room room, N
     const Ns window = (room == Room::for_launch ? pace.launches : pace.window).count();
     const bool is_short = flight_.size() < kMostInFlight && work_in_flight() + or_unknown(expected) <= window;
     if (is_short) break;
-    if (flight_.size() < pace.in_flight) {
-      if (is_aborted() || !keeps_back(pace, room, expected)) break;
-      continue;
-    }
+    const bool is_coarse = expected > pace.longest_ahead.count();
+    if (flight_.size() < (is_coarse ? 1 : pace.in_flight)) break;
     const Ns early = room == Room::for_launch ? std::min(kEarlyLaunch, flight_.front().expected / 4) : kEarly;
     const WaitResult how = wait_for_oldest(early, abort);
     if (how != WaitResult::complete) return how;
@@ -124,28 +117,6 @@ launch::WaitResult DeviceTurn::wait_for_room(base::MutexLock& lock, Room room, N
   return !turns_->should_yield() || pass_on(abort) ? WaitResult::complete : WaitResult::aborted;
 }
 
-// A slice that is longer than others should have to wait for is kept back until what is on the device is about to end: they
-// would wait for both. One that can overlap with that, until half of it is over, since the last work-groups of a slice leave most of
-// the device idle. False if it need not be; otherwise some time has passed.
-bool DeviceTurn::keeps_back(const Pace& pace, Room room, Ns expected) {
-  if (room == Room::for_launch || flight_.empty() || expected <= pace.longest_ahead.count()) return false;
-  const InFlight& oldest = flight_.front();
-  const Ns ahead = room == Room::for_slices ? std::max(kAhead, expected / 2) : kAhead;
-  const Ns left = std::max(oldest.enqueued, last_end_) + work_in_flight() - ahead - now();
-  if (left <= 0) return false;
-  mutex_.unlock();
-  sleep_for(std::min(left, kMillisecond));
-  mutex_.lock();
-  if (left <= kMillisecond) note_if_dry();
-  return true;
-}
-
-// What is on the device has ended before it was expected to, so the device is idle.
-void DeviceTurn::note_if_dry() {
-  collect(Measured::no);
-  if (is_empty()) ran_dry_ = true;
-}
-
 Ns DeviceTurn::work_in_flight() const {
   Ns sum = unmarked_.expected;
   for (const InFlight& each : flight_) sum += or_unknown(each.expected);
@@ -153,7 +124,6 @@ Ns DeviceTurn::work_in_flight() const {
 }
 
 bool DeviceTurn::wants_event(const TurnCommand& next) noexcept {
-  if (leaves_room()) return false;
   const base::MutexLock lock(mutex_);
   if (next.expected.count() <= 0) return true;
   if (unmarked_.count != 0 && unmarked_.queue != next.queue) return true;
@@ -212,7 +182,7 @@ bool DeviceTurn::has_ended(cl_event event) const noexcept {
 }
 
 DeviceTurn::Awaited DeviceTurn::await(cl_event event, Ns expected_end, Ns early,
-                                      const std::atomic<int>* abort, bool alone) const {
+                                      const std::atomic<int>* abort) const {
   using launch::WaitResult;
   const Ns start = now();
   const Ns until = start + kPatience + allowance(expected_end - start, kTimesExpected);
@@ -222,11 +192,8 @@ DeviceTurn::Awaited DeviceTurn::await(cl_event event, Ns expected_end, Ns early,
     if (has_ended(event)) return {WaitResult::complete, running_at};
     if (abort != nullptr && abort->load(std::memory_order_relaxed) != 0) return {WaitResult::aborted};
     if (at > until) return {WaitResult::stalled};
-    if (alone && at > expected_end - early && at < expected_end + early) {  // each moment is lost
-      clock_.spin();
-      continue;
-    }
-    const Ns usual = std::clamp((at - start) / kShareOfWait, kShortestSleep, kMillisecond);
+    const Ns late = at - std::max(start, std::min(expected_end, at));
+    const Ns usual = std::clamp(late / kShareOfWait, kShortestSleep, kMillisecond);
     clock_.sleep_for(base::Nanoseconds(std::max(usual, std::min(expected_end - early - at, kMillisecond))));
   }
 }
@@ -242,8 +209,7 @@ launch::WaitResult DeviceTurn::wait_for_oldest(Ns early, const std::atomic<int>*
   const bool others = newest != handle && next_.clRetainEvent(newest) == CL_SUCCESS;
   launch::Event last(next_, others ? newest : nullptr);
   mutex_.unlock();
-  const bool alone = leaves_room();
-  const Awaited awaited = await(handle, expected_end, alone ? kEarlyAlone : early, abort, alone);
+  const Awaited awaited = await(handle, expected_end, early, abort);
   const launch::WaitResult how = awaited.how;
   const bool is_dry = others && has_ended(newest);
   if (is_dry) ran_dry_ = true;

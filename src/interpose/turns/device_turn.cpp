@@ -18,10 +18,6 @@ using turns::Ns;
 constexpr Pace kAmongJobs{16 * kTurnSlice, 2, 4 * kTurnSlice, 16 * kTurnSlice};
 constexpr Pace kBesideBrief{2 * kTurnSlice, 2, 4 * kTurnSlice, 4 * kTurnSlice, 4 * kTurnSlice};
 constexpr Pace kBesideHigher{kTurnSlice, 2, 2 * kTurnSlice, 2 * kTurnSlice, 4 * kTurnSlice};
-// NVIDIA's driver lets a process that has something queued go on for 2 ms before it looks at others, but not one on which nothing
-// else is queued.
-constexpr Pace kBesideOutsiders{10 * kTurnSlice, 1, base::Nanoseconds(0), base::Nanoseconds(0)};
-
 // Of launches with too few slices for them to tell what it takes, one in so many is measured as a whole.
 constexpr unsigned kMeasuredWhole = 16;
 
@@ -34,19 +30,6 @@ constexpr Ns kShort = 2'000'000;
 
 // How long before the expected end of what is on the device a process that gives it away looks at it.
 constexpr Ns kEarlyAtTheEnd = 160'000;
-
-// How long what others wait for has to be to be told, how often this process tells that it launches, and how long what others have
-// told is not looked at again.
-constexpr Ns kLeastPiece = 1'000'000;
-constexpr Ns kBusyTold = turns::kBusyLasts / 3;
-constexpr Ns kAskedAfterOthers = 20'000'000;
-
-// When a process's waits begin to need turns, it takes them only after so long: until then the others are busy with what they
-// have launched without, and the driver's time slices serve it better.
-constexpr Ns kBeginning = 15'000'000;
-
-// For so long short launches are made without asking again where turns are not needed.
-constexpr Ns kUnneeded = 500'000;
 
 // The keeper's.
 constexpr Ns kKeepersPatience = 1'000'000'000;
@@ -63,15 +46,13 @@ constexpr Ns kGuessMargin = 500'000;
 
 DeviceTurn::DeviceTurn(const Table& next, base::Clock& clock, learn::CostTable& durations,
                        limits::LiveLimits& live, const turns::Options& options, Tracer* trace,
-                       std::string name, std::string address)
+                       std::string name)
     : next_(next),
       clock_(clock),
       durations_(durations),
       live_(live),
-      outsiders_(std::move(address)),
       turns_(make_turns(forks_, options)),
       file_(turns::SharedFile::name_for(options.identity)),
-      only_if_needed_(options.only_if_needed),
       log_(trace, std::move(name), file_) {
   unreleased_.reserve(64);
   forks_.add<&DeviceTurn::reset_in_child>(base::ForkOrder::device_turn, mutex_, *this);
@@ -109,13 +90,9 @@ void DeviceTurn::reset_in_child() noexcept {
   stalls_ = 0;
   stalled_at_ = 0;
   gave_up_ = false;
-  needs_.forget();
-  busy_told_at_ = begins_at_ = 0;
-  unneeded_until_ = 0;
   has_backlog_ = false;
   backlog_stalls_ = 0;
   problem_.clear();
-  outsiders_.reset_in_child();
   log_.reset();
   holds_ = false;
   part_ = Part::none_yet;
@@ -126,8 +103,9 @@ bool DeviceTurn::enter(std::string& problem) noexcept {
   if (part_ == Part::joined) return true;
   Part before = Part::none_yet;  // unless the process exits meanwhile
   part_.compare_exchange_strong(before, turns_->enter(problem) ? Part::joined : Part::impossible);
-  if (part_ == Part::joined) return true;
   const base::MutexLock lock(mutex_);
+  periods_ = turns_->periods();
+  if (part_ == Part::joined) return true;
   note_problem(problem);
   return false;
 }
@@ -150,7 +128,6 @@ void DeviceTurn::lose_turns() noexcept try {
 
 void DeviceTurn::leave() noexcept {
   stopped_ = true;  // the keeper does not call the driver any more, which may be ending, too
-  outsiders_.stop();
   if (part_.exchange(Part::impossible) != Part::joined) return;
   turns_->leave_at_exit();
   if (!mutex_.try_lock()) return;
@@ -172,7 +149,6 @@ observe::TurnFigures DeviceTurn::report() {
   report.longest_wait = figures.longest_wait;
   report.held = figures.held;
   report.stalls = figures.stalls;
-  report.outsiders = outsiders_.found();
   const Part part = part_;
   report.state = gave_up_                   ? "given up"
                  : part == Part::none_yet   ? "not joined"
@@ -219,7 +195,6 @@ bool DeviceTurn::change_holder(Change change) {
 }
 
 Pace DeviceTurn::pace() const noexcept {
-  if (leaves_room()) return kBesideOutsiders;
   switch (turns_->haste_of_others()) {
     case turns::Haste::higher_class:
       return kBesideHigher;
@@ -232,7 +207,6 @@ Pace DeviceTurn::pace() const noexcept {
 }
 
 bool DeviceTurn::goes_whole(base::Nanoseconds expected, std::size_t slices) noexcept {
-  if (leaves_room()) return false;
   const bool is_unknown = expected.count() <= 0;
   if (!is_unknown && expected <= pace().command) return true;
   if (slices >= kMeasuredByCommands) return false;
@@ -248,6 +222,7 @@ bool DeviceTurn::begin(LaunchWeight weight) noexcept try {
   if (idle_since_ != 0) grace_.observe_gap(now() - std::exchange(idle_since_, 0));
   if (weight == LaunchWeight::whole) ++important_;
   quartered_ = important_ == 0;
+  if (std::exchange(periods_, turns_->periods()) != turns_->periods()) has_backlog_ = true;
   apply_limits();
   const bool holds = acquire(lock);
   if (!holds && weight == LaunchWeight::whole && important_ > 0) --important_;
@@ -338,45 +313,7 @@ void DeviceTurn::give_back() {
   log_.gave_away(clock_.now(), "nothing to do");
 }
 
-bool DeviceTurn::is_needed(cl_command_queue queue, const KnownLaunch& launch) noexcept {
-  if (!only_if_needed_ || !turns_->has_company()) return true;
-  using Verdict = turns::WorkNeed::Verdict;
-  const Ns at = now();
-  const base::MutexLock lock(mutex_);
-  if (at - others_asked_at_ > kAskedAfterOthers) {
-    others_asked_at_ = at;
-    others_ = turns_->others();
-  }
-  if (at - busy_told_at_ > kBusyTold) {
-    busy_told_at_ = at;
-    turns_->show_busy();
-  }
-  const bool were_taken = turns_->contended();
-  const LaunchNeeds::Answer needs = needs_.launched({.queue = queue,
-                                                     .need = launch.need,
-                                                     .expected = launch.expected.count(),
-                                                     .piece = launch.piece.count(),
-                                                     .is_never_measured = launch.is_never_measured,
-                                                     .in_turns = were_taken && at >= begins_at_,
-                                                     .turn_waits = log_.waited().count(),
-                                                     .others = others_},
-                                                    at);
-  if (needs.piece >= kLeastPiece) turns_->show_piece(needs.piece);
-  if (needs.waits == Verdict::does_not_help) turns_->withdraw_need();
-  bool needed = turns_->need(needs.launch) || outsiders_.found();
-  if (needs.waits == Verdict::needs_turns) {
-    const bool are_taken = turns_->need(turns::Need::waits);
-    if (are_taken && !were_taken && !needed) begins_at_ = at + kBeginning;
-    needed |= are_taken;
-  }
-  needed &= at >= begins_at_;
-  if (!needed) has_backlog_ = true;
-  unneeded_until_.store(!needed && needs_.is_stream() ? at + kUnneeded : 0, std::memory_order_relaxed);
-  return needed;
-}
-
 void DeviceTurn::settle(cl_command_queue queue) noexcept try {
-  note_wait(queue);
   if (!holds_.load(std::memory_order_relaxed)) return;
   const base::ScopedCancelDisable uncancelled;
   const base::MutexLock lock(mutex_);

@@ -32,8 +32,6 @@
 #include "base/fork_locks.h"
 #include "base/mutex.h"
 #include "base/opencl.h"
-#include "interpose/turns/launch_needs.h"
-#include "interpose/turns/outsider_watch.h"
 #include "interpose/turns/turn_log.h"
 #include "launch/event.h"
 #include "launch/launch.h"
@@ -55,9 +53,9 @@ inline constexpr std::size_t kMeasuredByCommands = 4;
 inline constexpr base::Nanoseconds kTelling{3'000'000};
 
 // How launches are held back. A command is as many slices as take about `command`, and `in_flight` of them are on the device,
-// or as many as take `window` together; one of slices longer than `longest_ahead` only when the one before is about to end. Of whole
-// launches, those that take `launches` together: the end of each is noticed some hundredths or tenths of a millisecond late, and the
-// device must have something to do until then.
+// or as many as take `window` together; of slices or launches longer than `longest_ahead`, one. Of whole launches, those that take
+// `launches` together: the end of each is noticed some hundredths or tenths of a millisecond late, and the device must have something to
+// do until then.
 struct Pace {
   base::Nanoseconds command;
   std::size_t in_flight;
@@ -66,8 +64,8 @@ struct Pace {
   base::Nanoseconds longest_ahead = base::Nanoseconds::max();
 };
 
-// What is to be enqueued: some slices of a launch, which may run beside those before them or have to follow them, or a whole one.
-enum class Room : std::uint8_t { for_slices, for_ordered_slices, for_launch };
+// What is to be enqueued: some slices of a launch, or a whole one.
+enum class Room : std::uint8_t { for_slices, for_launch };
 
 // By how much the process's weight counts while it launches: by a quarter for queues of low priority (cl_khr_priority_hints).
 // Those of high priority have no more than the others: what a process may have is not its own to say.
@@ -87,20 +85,18 @@ struct TurnCommand {
 class DeviceTurn {
  public:
   // `durations` learns what commands take. Weight and cap are those of `live`. `trace` may be null. `name`: the device's.
-  // `address`: for OutsiderWatch. Everything must outlive this.
+  // Everything must outlive this.
   DeviceTurn(const Table& next, base::Clock& clock, learn::CostTable& durations, limits::LiveLimits& live,
-             const turns::Options& options, Tracer* trace, std::string name, std::string address);
+             const turns::Options& options, Tracer* trace, std::string name);
   DeviceTurn(const DeviceTurn&) = delete;
   DeviceTurn& operator=(const DeviceTurn&) = delete;
   ~DeviceTurn();
 
-  // Whether launches have to ask is_needed(), since other processes share the device; some relaxed loads. True also until
-  // enter().
+  // Whether launches have to be made in turns, since other processes share the device: some relaxed loads. True also until enter().
   [[nodiscard]] bool contended() const noexcept {
     const Part part = part_.load(std::memory_order_relaxed);
     return part == Part::none_yet ||
-           (part == Part::joined && (turns_->has_company() || turns_->contended() || outsiders_.found()) &&
-            !gave_up_.load(std::memory_order_relaxed));
+           (part == Part::joined && turns_->contended() && !gave_up_.load(std::memory_order_relaxed));
   }
 
   // Whether it shares the device now.
@@ -108,23 +104,6 @@ class DeviceTurn {
     return part_.load(std::memory_order_relaxed) == Part::joined && contended();
   }
 
-  // What is known of a launch that is about to be made.
-  struct KnownLaunch {
-    turns::Need need = turns::Need::none;
-    base::Nanoseconds expected{0};   // how long it takes; 0: unknown
-    base::Nanoseconds piece{0};      // how long others have to wait for the end of a part that cannot be cut
-    bool is_never_measured = false;  // then `expected` is a guess
-  };
-  // Whether it has to be made in a turn, on `queue`; to be asked for each.
-  [[nodiscard]] bool is_needed(cl_command_queue queue, const KnownLaunch& launch) noexcept;
-  // Whether is_needed() need not be asked for a launch that is short, since it has just said no of one of many launches that no
-  // wait has come between.
-  [[nodiscard]] bool is_unneeded_for_now() const noexcept {
-    const turns::Ns until = unneeded_until_.load(std::memory_order_relaxed);
-    return until != 0 && !turns_->contended() && !outsiders_.found() && now() < until;
-  }
-  // About processes that do not take turns, and suffer from slices that are queued.
-  [[nodiscard]] OutsiderWatch& outsiders() { return outsiders_; }
   // Without what is guarded by the lock if another thread has that, or this one, in a signal handler.
   [[nodiscard]] observe::TurnFigures report();
 
@@ -138,17 +117,9 @@ class DeviceTurn {
   void follow_limits() noexcept;
   // Gives the device away and leaves for good.
   void leave() noexcept;
-  // Whether turns are taken only while somebody needs them.
-  [[nodiscard]] bool only_if_needed() const noexcept { return only_if_needed_; }
 
   // A wait of the program has ended: for everything on `queue`, or, if that is null, for something.
   void settle(cl_command_queue queue) noexcept;
-  // The part of settle() that matters while the device is not held.
-  void note_wait(cl_command_queue queue) noexcept {
-    if (!only_if_needed_ || !turns_->has_company()) return;
-    unneeded_until_.store(0, std::memory_order_relaxed);
-    needs_.note_wait(queue, now());
-  }
 
   // Around fork().
   void before_fork() { forks_.before_fork(); }
@@ -190,7 +161,6 @@ class DeviceTurn {
 
   // For TurnUse.
   [[nodiscard]] Pace pace() const noexcept;
-  [[nodiscard]] bool leaves_room() const noexcept { return outsiders_.found() && !turns_->contended(); }
   bool begin(LaunchWeight weight) noexcept;
   void finish(LaunchWeight weight) noexcept;
   [[nodiscard]] bool goes_whole(base::Nanoseconds expected, std::size_t slices) noexcept;
@@ -203,8 +173,6 @@ class DeviceTurn {
   bool acquire(base::MutexLock& lock) CLEAVE_REQUIRES(mutex_);
   launch::WaitResult wait_for_room(base::MutexLock& lock, Room room, turns::Ns expected,
                                    const std::atomic<int>* abort) CLEAVE_REQUIRES(mutex_);
-  bool keeps_back(const Pace& pace, Room room, turns::Ns expected) CLEAVE_REQUIRES(mutex_);
-  void note_if_dry() CLEAVE_REQUIRES(mutex_);
   bool pass_on(const std::atomic<int>* abort) CLEAVE_REQUIRES(mutex_);
   launch::WaitResult wait_for_oldest(turns::Ns early, const std::atomic<int>* abort) CLEAVE_REQUIRES(mutex_);
   enum class Measured : std::uint8_t { no, yes };
@@ -239,7 +207,7 @@ class DeviceTurn {
     turns::Ns running_at = 0;  // when it was last seen not to have ended; 0: never
   };
   [[nodiscard]] Awaited await(cl_event event, turns::Ns expected_end, turns::Ns early,
-                              const std::atomic<int>* abort, bool alone) const;
+                              const std::atomic<int>* abort) const;
 
   void start_keeper() CLEAVE_REQUIRES(mutex_);
   void keep() noexcept;
@@ -250,14 +218,11 @@ class DeviceTurn {
   learn::CostTable& durations_;
   base::ForkLocks forks_;
   limits::LiveLimits& live_;
-  // What contended() reads is side by side: the end of the first and the beginning of the last.
-  OutsiderWatch outsiders_;
+  // What contended() reads is side by side.
   std::atomic<Part> part_{Part::none_yet};
   std::atomic<bool> gave_up_{false};  // too many commands did not end in time
   const std::unique_ptr<turns::Turns> turns_;
-  std::atomic<turns::Ns> unneeded_until_{0};
   const std::string file_;
-  const bool only_if_needed_;
   TurnLog log_;
   std::atomic<bool> stopped_{false};      // the keeper ends, and calls the driver no more
   std::atomic<std::uint64_t> number_{0};  // of turns
@@ -265,11 +230,6 @@ class DeviceTurn {
   std::atomic<bool> ran_dry_{false};
   // Launches with too few slices to be measured by these.
   std::atomic<std::uint32_t> unmeasured_{0};
-  LaunchNeeds needs_;  // its launched() and forget() with the lock
-  turns::Turns::Others others_;
-  turns::Ns others_asked_at_ = 0;
-  turns::Ns busy_told_at_ = 0;
-  turns::Ns begins_at_ = 0;  // it takes no turns for its waits before
 
   base::Mutex mutex_;
   base::CondVar changed_;  // `changing_` is over
@@ -294,6 +254,7 @@ class DeviceTurn {
   turns::Ns idle_since_ CLEAVE_GUARDED_BY(mutex_) = 0;    // 0: not idle
   turns::Ns unused_since_ CLEAVE_GUARDED_BY(mutex_) = 0;  // held with nothing on it; 0: there is something
   turns::Grace grace_ CLEAVE_GUARDED_BY(mutex_);
+  std::uint32_t periods_ CLEAVE_GUARDED_BY(mutex_) = 0;  // Turns::periods(), as of the latest launch
   // What was enqueued without turns may be on the device still, before the first command of a turn.
   bool has_backlog_ CLEAVE_GUARDED_BY(mutex_) = false;
   unsigned backlog_stalls_ CLEAVE_GUARDED_BY(mutex_) = 0;
@@ -328,8 +289,6 @@ class TurnUse {
   [[nodiscard]] bool goes_whole(base::Nanoseconds expected, std::size_t slices) {
     return turn_.goes_whole(expected, slices);
   }
-  // A command took much longer than expected.
-  void note_disturbed() { turn_.outsiders_.note_disturbed(); }
   // Whether the device has been idle although there was more to enqueue, since it was asked last: commands are shorter than
   // expected.
   [[nodiscard]] bool ran_dry() { return turn_.ran_dry_.exchange(false, std::memory_order_relaxed); }

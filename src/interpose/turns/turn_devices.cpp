@@ -5,18 +5,16 @@
 #include <utility>
 
 #include "base/log.h"
-#include "plan/device.h"
 
 namespace cleave::interpose {
 namespace {
 
-// Whether the driver shares the device out among processes in short time slices of its own, as was measured of NVIDIA's.
-bool has_time_slices(const DeviceFacts& facts) {
-  return !facts.is_processor() && facts.vendor == plan::kNvidia;
-}
+constexpr const char* kNoTurns =
+    "no weight, class or cap without turns: CLEAVE_TURNS or CLEAVE_REGISTRY is off";
+constexpr const char* kOnProcessors =
+    "no weight and no class on a processor, which the host shares out: set CLEAVE_TURNS=on, or a cap";
 
 }  // namespace
-
 std::string turn_identity(const DeviceFacts& facts) { return std::to_string(facts.identity); }
 
 const char* turn_kind(const DeviceFacts& facts) noexcept {
@@ -41,12 +39,14 @@ bool TurnDevices::may_take_turns() const {
 }
 
 void TurnDevices::add(const QueueRecord& queue, const DeviceFacts& facts) noexcept try {
+  if (queue.remote || find(queue.device) != nullptr) return;
   const base::Cap cap = live_.cap();
-  if (cap.permille != 0 && !may_take_turns() && !warned_.exchange(true))
-    base::log_line("no cap on device time without turns: CLEAVE_TURNS or CLEAVE_REGISTRY is off");
-  if (!may_take_turns() || queue.remote || find(queue.device) != nullptr) return;
+  const bool has_place =
+      live_.weight() != turns::kDefaultWeight || settings_.turns.priority != base::TurnPriority::normal;
+  if (!may_take_turns()) return has_place || cap.permille != 0 ? say_once(kNoTurns) : void();
   // The host's scheduler shares out its processors by itself, but knows no caps.
   const bool only_capped = settings_.turns.mode == base::TurnMode::automatic && facts.is_processor();
+  if (only_capped && cap.permille == 0 && has_place) say_once(kOnProcessors);
   if (only_capped && cap.permille == 0 && !live_.may_change()) return;
   Candidate made = candidate(queue.device, facts);
   const base::MutexLock lock(mutex_);
@@ -58,14 +58,13 @@ void TurnDevices::add(const QueueRecord& queue, const DeviceFacts& facts) noexce
 }
 
 TurnDevices::Candidate TurnDevices::candidate(cl_device_id device, const DeviceFacts& facts) const {
-  Candidate made{device, {}, facts.nvidia_address};
+  Candidate made{device, {}};
   made.options.folder = settings_.registry;
   made.options.identity = turn_identity(facts);
   made.options.device = facts.name;
   made.options.tenant = live_.tenant();
   made.options.priority = turns::priority_of(settings_.turns.priority);
-  made.options.only_if_needed = settings_.turns.mode == base::TurnMode::needed ||
-                                (settings_.turns.mode == base::TurnMode::automatic && has_time_slices(facts));
+  made.options.declared = settings_.turns.mode == base::TurnMode::on;
   return made;
 }
 
@@ -77,9 +76,8 @@ void TurnDevices::take_part(Candidate candidate) {
   candidate.options.cap = static_cast<std::uint16_t>(cap.permille);
   candidate.options.borrows = cap.borrow;
   devices_[count].id = candidate.id;
-  devices_[count].turn =
-      std::make_unique<DeviceTurn>(next_, clock_, durations_, live_, candidate.options, trace_,
-                                   candidate.options.device, std::move(candidate.address));
+  devices_[count].turn = std::make_unique<DeviceTurn>(next_, clock_, durations_, live_, candidate.options,
+                                                      trace_, candidate.options.device);
   count_.store(count + 1, std::memory_order_release);
 }
 
@@ -91,10 +89,14 @@ DeviceTurn* TurnDevices::find(cl_device_id device) const noexcept {
   return nullptr;
 }
 
+void TurnDevices::say_once(const std::string& line) {
+  if (!warned_.exchange(true)) base::log_line(line);
+}
+
 void TurnDevices::warn(const std::string& problem) {
-  if (problem.empty() || warned_.exchange(true)) return;
-  base::log_line("no turns with other processes on a shared device: " + problem +
-                 " (CLEAVE_REGISTRY names the folder; CLEAVE_TURNS=off does without)");
+  if (problem.empty()) return;
+  say_once("no turns with other processes on a shared device: " + problem +
+           " (CLEAVE_REGISTRY names the folder; CLEAVE_TURNS=off does without)");
 }
 
 DeviceTurn* TurnDevices::of(cl_device_id device) noexcept try {
@@ -122,18 +124,10 @@ void TurnDevices::join_on_processors() noexcept try {
 } catch (...) {  // out of memory: no turns on this device
 }
 
-void TurnDevices::note_split(cl_device_id device) noexcept {
-  if (DeviceTurn* const turn = find(device)) turn->outsiders().start();
-}
-
-void TurnDevices::note_outsiders(cl_device_id device, bool found) noexcept {
-  if (DeviceTurn* const turn = find(device)) turn->outsiders().note(found);
-}
-
 void TurnDevices::count_exempt(cl_device_id device, TurnExemption why) noexcept {
   const DeviceTurn* const turn = find(device);
   if (turn == nullptr || !turn->takes_part()) return;
-  count_exempt(why);
+  exempt_[static_cast<std::size_t>(why)].fetch_add(1, std::memory_order_relaxed);
 }
 
 observe::TurnsSummary TurnDevices::report() const {

@@ -30,9 +30,8 @@ enum class TurnExemption : std::uint8_t {
   user_event,  // one is pending, on which it may depend
   queue,       // pacing had to be given up on its queue
   callback,    // it is made in a callback of the program
-  unneeded,    // nobody needs turns (turns/need.h)
 };
-inline constexpr std::array<const char*, 4> kTurnExemptions = {"user_event", "queue", "callback", "unneeded"};
+inline constexpr std::array<const char*, 3> kTurnExemptions = {"user_event", "queue", "callback"};
 
 // What the file of a device's participants is named after: the same in every process.
 std::string turn_identity(const DeviceFacts& facts);
@@ -71,24 +70,11 @@ class TurnDevices {
     return false;
   }
 
-  // Whether a launch may be made as if the device were not shared (DeviceTurn::is_unneeded_for_now()). Only said of a single device.
-  [[nodiscard]] bool is_unneeded_for_now() const noexcept {
-    return count_.load(std::memory_order_acquire) == 1 && devices_[0].turn->is_unneeded_for_now();
-  }
-
   // The turns on the device, if it is shared; else null. Joins at the first call for a device.
   DeviceTurn* of(cl_device_id device) noexcept;
 
-  // A launch was split, although nobody shares the device in turns: from now on those who do not take turns are looked for.
-  void note_split(cl_device_id device) noexcept;
-  // Whether there are any, in place of the watch.
-  void note_outsiders(cl_device_id device, bool found) noexcept;
-
   // A launch on the device takes no turn, although others share it.
   void count_exempt(cl_device_id device, TurnExemption why) noexcept;
-  void count_exempt(TurnExemption why) noexcept {
-    exempt_[static_cast<std::size_t>(why)].fetch_add(1, std::memory_order_relaxed);
-  }
   // What this process has had.
   [[nodiscard]] observe::TurnsSummary report() const;
 
@@ -105,11 +91,6 @@ class TurnDevices {
   void settle(cl_command_queue queue) noexcept {
     const unsigned count = count_.load(std::memory_order_acquire);
     for (unsigned i = 0; i < count; ++i) devices_[i].turn->settle(queue);
-  }
-
-  void note_wait(cl_command_queue queue) noexcept {
-    const unsigned count = count_.load(std::memory_order_acquire);
-    for (unsigned i = 0; i < count; ++i) devices_[i].turn->note_wait(queue);
   }
 
   // The process exits: gives all devices away.
@@ -135,11 +116,11 @@ class TurnDevices {
   struct Candidate {
     cl_device_id id = nullptr;
     turns::Options options;
-    std::string address;  // for OutsiderWatch
   };
   [[nodiscard]] Candidate candidate(cl_device_id device, const DeviceFacts& facts) const;
   void take_part(Candidate candidate) CLEAVE_REQUIRES(mutex_);
   [[nodiscard]] DeviceTurn* find(cl_device_id device) const noexcept;
+  void say_once(const std::string& line);
   void warn(const std::string& problem);
   void note_child() noexcept;
   void apply_limits() noexcept;

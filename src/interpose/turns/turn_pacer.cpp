@@ -11,7 +11,6 @@ constexpr std::size_t kUntimedAtFirst = 3;
 // So many slices, whose ends are looked for often, tell what one takes.
 constexpr std::size_t kLearnt = 16;
 constexpr int kGain = 8;
-constexpr base::Nanoseconds kJitter{100'000};
 
 }  // namespace
 
@@ -45,15 +44,6 @@ void TurnPacer::learn(base::Nanoseconds took, std::size_t slices) {
   time_ += is_too_long ? slice_ * count : took;
 }
 
-// Of a command that was alone on the device, and has ended. What came in between is not its own; but it may have taken longer by
-// itself, so that it counts as up to twice as long.
-base::Nanoseconds TurnPacer::time_alone(base::Nanoseconds took, std::size_t slices) {
-  const auto expected = slice_ * static_cast<base::Nanoseconds::rep>(slices);
-  if (expected.count() == 0 || took < expected * 3 / 2 + kJitter) return took;
-  use_.note_disturbed();
-  return std::min(took, 2 * expected);
-}
-
 launch::WaitResult TurnPacer::wait(cl_event command, std::size_t slices) noexcept {
   use_.enqueued(
       {.event = command, .expected = slice_ * static_cast<base::Nanoseconds::rep>(slices), .is_part = true});
@@ -61,7 +51,7 @@ launch::WaitResult TurnPacer::wait(cl_event command, std::size_t slices) noexcep
   const std::uint64_t turn = use_.turn();
   const base::Nanoseconds waited = use_.waited();
   const base::Nanoseconds start = clock_.now();
-  const launch::WaitResult how = use_.make_room(room_, slice_, abort_);
+  const launch::WaitResult how = use_.make_room(Room::for_slices, slice_, abort_);
   // What another thread of the process has begun to wait for before counts from here.
   others_ += std::min(use_.waited() - waited, clock_.now() - start);
   if (how != launch::WaitResult::complete) return how;
@@ -70,7 +60,7 @@ launch::WaitResult TurnPacer::wait(cl_event command, std::size_t slices) noexcep
     since_turn_ = 0;
     static_cast<void>(use_.ran_dry());
   } else if (++since_turn_ > untimed(slices)) {
-    learn(use_.pace().in_flight == 1 ? time_alone(now - start, slices) : now - last_, slices);
+    learn(now - last_, slices);
   }
   last_ = now;
   return launch::WaitResult::complete;

@@ -17,17 +17,16 @@ namespace cleave::interpose {
 
 class TurnPacer final : public launch::Pacer {
  public:
-  // A launch in `slices` that is expected to take `expected`, or 0 if that is unknown. `upstream` flushes; `room`, `abort`: as for
+  // A launch in `slices` that is expected to take `expected`, or 0 if that is unknown. `upstream` flushes; `abort`: as for
   // TurnUse::make_room(). `caller` may be null; it may return when the first slice has been accepted. Everything must
   // outlive this.
   TurnPacer(TurnUse& use, SlicePacer& upstream, base::Clock& clock, base::Nanoseconds expected,
-            std::size_t slices, Room room, const std::atomic<int>* abort, Feeder::Caller* caller)
+            std::size_t slices, const std::atomic<int>* abort, Feeder::Caller* caller)
       : use_(use),
         upstream_(upstream),
         clock_(clock),
         slice_(expected / static_cast<base::Nanoseconds::rep>(slices)),
         slices_(slices),
-        room_(room),
         abort_(abort),
         caller_(caller) {}
 
@@ -51,7 +50,6 @@ class TurnPacer final : public launch::Pacer {
 
  private:
   [[nodiscard]] std::size_t untimed(std::size_t slices) const;
-  base::Nanoseconds time_alone(base::Nanoseconds took, std::size_t slices);
   void learn(base::Nanoseconds took, std::size_t slices);
 
   TurnUse& use_;
@@ -59,7 +57,6 @@ class TurnPacer final : public launch::Pacer {
   base::Clock& clock_;
   base::Nanoseconds slice_;
   const std::size_t slices_;
-  const Room room_;
   const std::atomic<int>* const abort_;
   Feeder::Caller* const caller_;
   // Once the window is full, slices are enqueued as fast as earlier ones end.

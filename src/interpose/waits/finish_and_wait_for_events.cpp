@@ -103,9 +103,7 @@ cl_int CL_API_CALL clFinish(cl_command_queue queue) {
     return error;
   if (!p.trace && p.launch_timers.empty() && !p.turns.held() && !p.memory.waits_for_commands() &&
       !may_sleep(p.waits, queue)) {
-    const cl_int native = p.next.clFinish(queue);
-    p.turns.note_wait(queue);
-    return native;
+    return p.next.clFinish(queue);
   }
   const cl_int error = p.launch_timers.empty() ? finish_untimed(p, queue) : finish_timed(p, queue);
   p.turns.settle(queue);
@@ -119,9 +117,7 @@ cl_int CL_API_CALL clWaitForEvents(cl_uint count, const cl_event* events) {
   const bool timed = count == 1 && events != nullptr && !p.launch_timers.empty();
   if (!p.trace && !timed && !p.turns.held() && !p.memory.waits_for_commands() &&
       (events == nullptr || !may_sleep(p.waits))) {
-    const cl_int native = p.next.clWaitForEvents(count, events);
-    p.turns.note_wait(nullptr);
-    return native;
+    return p.next.clWaitForEvents(count, events);
   }
   const cl_int error = timed ? wait_timed(p, *events) : wait_untimed(p, count, events);
   p.turns.settle(nullptr);

@@ -63,13 +63,13 @@ class TurnsTest(ProgramTest):
         for process in processes:
             self.expect_right(process)
 
-    def test_turns_only_while_somebody_needs_them(self):
+    def test_turns_only_while_somebody_has_declared_an_intent(self):
         self.start_endless(CLEAVE_TURNS="needed")
         self.expect_right(self.start(ROUNDS, CLEAVE_TURNS="needed"))
         heavy = self.start_endless(CLEAVE_TURNS="needed", CLEAVE_WEIGHT=300)
         (device,) = self.top()
-        self.assertTrue(device["turns_needed"])
-        self.assertEqual([each["pid"] for each in device["participants"] if each["needs_turns"] and each["weight"] == 300], [heavy.pid])
+        self.assertTrue(device["declared"])
+        self.assertEqual([each["pid"] for each in device["participants"] if each["declares"]], [heavy.pid])
         self.expect_right(self.start(ROUNDS, CLEAVE_TURNS="needed"))
         wait_until(lambda: all(each["turns"] > 3 for each in self.top()[0]["participants"]), "they do not take turns")
 

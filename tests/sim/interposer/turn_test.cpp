@@ -79,59 +79,6 @@ TEST_F(TurnTest, KernelsThatMayWaitAreNotCut) {
   expect_device_is_given_back();
 }
 
-TEST_F(TurnTest, BesideOutsidersOneCommandIsInFlight) {
-  ASSERT_EQ(launch(kernel), CL_SUCCESS);
-  cl.clFinish(queue);
-  interpose::interposer().turns.note_outsiders(device, true);
-  for (int i = 0; i < 2; ++i) {
-    driver.forget();
-    ASSERT_EQ(launch(kernel), CL_SUCCESS);
-    await_feeder();
-  }
-  const auto commands = driver.launches();
-  EXPECT_GT(commands.size(), 4U) << "4 ms of work";
-  EXPECT_LT(commands.size(), 40U);
-  for (std::size_t i = 1; i < commands.size(); ++i) EXPECT_GE(commands[i].queued, commands[i - 1].ended);
-  expect_each_item_ran(3);
-  EXPECT_TRUE(turn_figures().outsiders);
-  interpose::interposer().turns.note_outsiders(device, false);
-  driver.forget();
-  ASSERT_EQ(launch(kernel), CL_SUCCESS);
-  EXPECT_EQ(driver.launches().size(), 20U) << "all at once";
-  expect_each_item_ran(4);
-}
-
-// What a kernel takes is learnt although a command that takes long may have been disturbed.
-TEST_F(TurnTest, BesideOutsidersCommandsStayShortWhenTheKernelBecomesSlower) {
-  std::atomic<int> slower{1};
-  driver.cost("add", [&](const sim::Launch& launch) {
-    return base::Nanoseconds(1'000) * slower.load() * static_cast<int>(launch.global[0]);
-  });
-  ASSERT_EQ(launch(kernel), CL_SUCCESS);
-  cl.clFinish(queue);
-  interpose::interposer().turns.note_outsiders(device, true);
-  for (int i = 0; i < 16; ++i) {
-    if (i == 6) slower = 8;
-    driver.forget();
-    ASSERT_EQ(launch(kernel), CL_SUCCESS);
-    await_feeder();
-  }
-  for (const auto& command : driver.launches()) EXPECT_LE(command.ended - command.started, 1500us);
-  expect_each_item_ran(17);
-}
-
-// Natively there is none behind the kernel.
-TEST_F(TurnTest, BesideOutsidersWholeLaunchesGetNoEvent) {
-  const cl_kernel whole = make_kernel(kUsesGroupId, "reads_group_id");
-  ASSERT_EQ(launch(whole), CL_SUCCESS);
-  interpose::interposer().turns.note_outsiders(device, true);
-  const std::size_t before = events_asked_for(driver);
-  for (int i = 0; i < 100; ++i) ASSERT_EQ(launch(whole), CL_SUCCESS);
-  EXPECT_EQ(events_asked_for(driver), before);
-  EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
-  EXPECT_EQ(turn_figures().launches, 100U);
-}
-
 // As on real systems, so that the end of each launch is noticed late.
 sim::Options late_sleeps() {
   sim::Options options;

@@ -17,7 +17,7 @@ constexpr std::array kTraits = {
     ColumnTraits{Column::tenant, "tenant", "TENANT", 10, false, 90, "its tenant (CLEAVE_TENANT)"},
     ColumnTraits{Column::device, "device", "DV", 2, false, 80, "number of the device, as above"},
     ColumnTraits{Column::processes, "processes", "PROCS", 5, true, 60, "the tenant's processes that live"},
-    ColumnTraits{Column::priority, "class", "CLASS", 5, false, 40, "high, normal, background"},
+    ColumnTraits{Column::priority, "class", "CLASS", 5, false, 40, "high, normal, background, idle"},
     ColumnTraits{Column::weight, "weight", "WGT", 4, true, 42, "weight (CLEAVE_WEIGHT)"},
     ColumnTraits{Column::cap, "cap", "CAP", 6, true, 41, "cap (CLEAVE_CAP); +: it may borrow"},
     ColumnTraits{Column::state, "state", "S", 1, false, 55, "H: holds the device, W: waits, R: rests"},
