@@ -44,10 +44,11 @@ Contenders::Contenders(const View& state, Ns now, std::uint32_t also) {
   if (asks(state, also) && !has(also)) weights_[also] = weight_of(state, also);
 }
 
-unsigned Contenders::first_class(const View& state) const {
+unsigned Contenders::first_class(const View& state, unsigned from) const {
   unsigned first = kPriorities;
   for (std::uint32_t slot = 0; slot < count_; ++slot) {
-    if (has(slot)) first = std::min<unsigned>(first, state.participants[slot].priority);
+    const unsigned priority = state.participants[slot].priority;
+    if (has(slot) && priority >= from) first = std::min(first, priority);
   }
   return first;
 }

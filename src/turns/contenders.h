@@ -33,8 +33,8 @@ class Contenders {
 
   [[nodiscard]] bool has(std::uint32_t slot) const { return slot < count_ && weights_[slot] != 0; }
   [[nodiscard]] std::uint32_t weight(std::uint32_t slot) const { return weights_[slot]; }
-  // The class that is served; kPriorities if there is nobody.
-  [[nodiscard]] unsigned first_class(const View& state) const;
+  // The first class, or the first from `from` on; kPriorities if there is nobody.
+  [[nodiscard]] unsigned first_class(const View& state, unsigned from = 0) const;
 
  private:
   template <typename Among>

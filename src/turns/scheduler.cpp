@@ -1,6 +1,7 @@
 #include "turns/scheduler.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <limits>
 
@@ -52,6 +53,21 @@ Load load_of(const View& state, const Contenders& contenders, unsigned priority,
 
 Load load_of(const View& state, const Contenders& contenders, unsigned priority) {
   return load_of(state, contenders, priority, [](std::uint32_t) { return false; });
+}
+
+bool has_least_share(unsigned priority) {
+  return priority != static_cast<unsigned>(Priority::high) &&
+         priority != static_cast<unsigned>(Priority::idle);
+}
+
+// The first class that asks, unless another one is owed a turn; kPriorities if there is nobody.
+unsigned class_to_serve(const View& state, const Contenders& contenders) {
+  const unsigned first = contenders.first_class(state);
+  for (unsigned next = first; next < kPriorities; next = contenders.first_class(state, next + 1)) {
+    if (next != first && has_least_share(next) && state.header.owed[next] >= Scheduler::kLeastTurn)
+      return next;
+  }
+  return first;
 }
 
 // Whether `a` goes before `b`, both eligible.
@@ -149,7 +165,28 @@ void Scheduler::charge(View state, std::uint32_t slot, Ns from, Ns until) const 
     state.header.fair_clock += static_cast<std::uint64_t>(virtual_of(time, load.weight));
   }
   state.header.origin[p.priority] += static_cast<std::uint64_t>(load_of(state, contenders, p.priority).mean);
+  charge_class(state, contenders, p.priority, until - time, until);
   charge_caps(state, slot, until - time, until, {kBurst, kLate});
+}
+
+// A class owes for what it has had while a higher one asked. What it is owed, any time on the device pays.
+void Scheduler::charge_class(View state, const Contenders& contenders, unsigned priority, Ns from, Ns until) {
+  std::array<Ns, kPriorities>& owed = state.header.owed;
+  Ns outranked_since = until;
+  for (std::uint32_t slot = 0; slot < state.header.slots; ++slot) {
+    const Participant& p = state.participants[slot];
+    if (contenders.has(slot) && p.priority < priority)
+      outranked_since = std::min(outranked_since, std::max(p.asked_at, p.cap != 0 ? p.paid_at : 0));
+  }
+  const Ns before = std::clamp<Ns>(outranked_since - from, 0, until - from);
+  const Ns outranked = until - from - before;
+  owed[priority] = std::max(std::min<Ns>(owed[priority], 0), owed[priority] - before);
+  owed[priority] = std::max(owed[priority] - outranked + outranked / kLeastShare, -kMaxDebt);
+  for (unsigned other = contenders.first_class(state); other < kPriorities;
+       other = contenders.first_class(state, other + 1)) {
+    if (other != priority && has_least_share(other))
+      owed[other] = std::min(owed[other] + (until - from) / kLeastShare, kMostOwed);
+  }
 }
 
 void Scheduler::credit(View state, std::uint32_t slot, Ns idle, Ns now) const {
@@ -194,7 +231,7 @@ void Scheduler::forgive(View state, const Contenders& contenders, unsigned prior
 
 std::uint32_t Scheduler::pick(View state, Ns now) const {
   const Contenders contenders(state, now);
-  const unsigned served = contenders.first_class(state);
+  const unsigned served = class_to_serve(state, contenders);
   if (served == kPriorities) return kNobody;
   forgive(state, contenders, served);
   const std::uint64_t origin = state.header.origin[served];
@@ -218,7 +255,9 @@ bool Scheduler::should_yield(View state, Ns now) const {
   const Participant& mine = state.participants[holder];
   if (is_throttled(mine, now) && (mine.borrows == 0 || others_want_it(state, holder, now))) return true;
   const Contenders contenders(state, now, holder);
-  if (contenders.first_class(state) < mine.priority) return true;
+  const unsigned served = class_to_serve(state, contenders);
+  const bool has_credit = has_least_share(mine.priority) && state.header.owed[mine.priority] > 0;
+  if (served > mine.priority || (served < mine.priority && !has_credit)) return true;
   if (distance(mine.deadline, mine.virtual_time) >= 0) return pick(state, now) != holder;
   const std::uint64_t origin = state.header.origin[mine.priority];
   const std::int64_t mean = load_of(state, contenders, mine.priority).mean;
