@@ -161,7 +161,6 @@ class Bench:
         self.jobs = (1, 2) if given.quick else (1, 2, 4, 8)
         self.weights = ((3, 1),) if given.quick else ((3, 1), (4, 3, 2, 1))
         found = self.calibrate()
-        self.on_processor = found["on_processor"]
         self.steps = dict(zip(("long", "kernel", "small", "pair"), map(round, found["steps"])))
         self.results.machine |= {
             "seconds": f"{self.seconds:g}", "rounds": str(self.rounds),
@@ -178,11 +177,11 @@ class Bench:
         return found
 
     def settings(self, way, **more):
-        """Of a process. All of the suite share one registry, which nobody else uses. On a processor turns are off by default."""
+        """Of a process. All of the suite share one registry, which nobody else uses, and have declared an intent."""
         if way == NATIVE:
             return {}
         turns = {"LD_PRELOAD": str(programs.library()), "CLEAVE_REGISTRY": f"{self.folder}/registry",
-                 "CLEAVE_CACHE": f"{self.folder}/cache"} | ({"CLEAVE_TURNS": "on"} if self.on_processor else {})
+                 "CLEAVE_CACHE": f"{self.folder}/cache", "CLEAVE_TURNS": "on"}
         return turns | ({"CLEAVE_PRIORITY": "high"} if way == HIGH else {}) | more
 
     def job(self, way, parts=1, **more):
@@ -321,11 +320,10 @@ def measure_idle(bench):
 def measure_outsiders(bench):
     """A client without Cleave beside one job, which is native, or split for so many VMs."""
     settings = {"LD_PRELOAD": str(programs.library()), "CLEAVE_VMS": OUTSIDERS_VMS}
-    split, at_once = (Sharer(bench.job(NATIVE).words, settings | more) for more in ({}, {"CLEAVE_TURNS": "off"}))
+    split = Sharer(bench.job(NATIVE).words, settings)
     client = bench.client("kernel", NATIVE)
     runs = {"alone": [client], "beside a native job": [client, bench.job(NATIVE)],
-            f"beside a job under Cleave, {OUTSIDERS_VMS} VMs": [client, split],
-            f"beside a job under Cleave, {OUTSIDERS_VMS} VMs, CLEAVE_TURNS=off": [client, at_once]}
+            f"beside a job under Cleave, {OUTSIDERS_VMS} VMs": [client, split]}
     found = bench.in_turn(runs)
     for name, share in PERCENTILES.items():
         waits = {beside: [percentile(one.waits(), share) for one in outcomes] for beside, outcomes in found.items()}

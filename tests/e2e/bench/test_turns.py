@@ -53,7 +53,7 @@ class Suite(FolderTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         rows = json.loads((self.folder / "turns.json").read_text())["rows"]
         counts = {part: sum(row["part"] == part for row in rows) for part in parts}
-        self.assertEqual(counts, {"weights": 2, "alone": 6, "overlap": 4, "idle": 4, "outsiders": 9, "driver": 9, "many": 2,
+        self.assertEqual(counts, {"weights": 2, "alone": 6, "overlap": 4, "idle": 4, "outsiders": 6, "driver": 9, "many": 2,
                                   "remote": 2})
         self.assertAlmostEqual(sum(row["value"] for row in rows if row["part"] == "weights"), 1)
 

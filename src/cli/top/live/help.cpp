@@ -45,7 +45,7 @@ std::vector<std::string> help_lines() {
   for (const Column each : kColumns)
     lines.push_back(base::formatted("  %-27s %s", traits(each).title, traits(each).meaning));
   lines.insert(lines.end(), {"", "Device time is counted in turns: of a process that is alone on a device,",
-                             "without a cap, there are none, nor while nobody needs them."});
+                             "without a cap, there are none, nor while nobody has declared an intent."});
   return lines;
 }
 
