@@ -216,9 +216,11 @@ class LibvirtConnection : public HypervisorConnection {
     close_callback_registered_ =
         virConnectRegisterCloseCallback(connection_.get(), on_close, events_.get(), nullptr) == 0;
     std::unique_ptr<LifecycleReceiver> receiver(new LifecycleReceiver{events_, has_control_domain_});
+    // By way of the type that stands for any function: Clang warns of libvirt's own macro for this.
+    const auto callback =
+        reinterpret_cast<virConnectDomainEventGenericCallback>(reinterpret_cast<void (*)()>(on_lifecycle));
     lifecycle_ = virConnectDomainEventRegisterAny(connection_.get(), nullptr, VIR_DOMAIN_EVENT_ID_LIFECYCLE,
-                                                  VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle), receiver.get(),
-                                                  free_receiver);
+                                                  callback, receiver.get(), free_receiver);
     if (lifecycle_ >= 0) static_cast<void>(receiver.release());
   }
 
