@@ -108,7 +108,7 @@ class Installed(unittest.TestCase):
         project.mkdir()
         (project / "CMakeLists.txt").write_text(CONSUMER.replace("@VERSION@", VERSION))
         (project / "consumer.c").write_text(SOURCE)
-        output(OPTIONS.cmake, "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        output(OPTIONS.cmake, "-G", "Ninja", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={self.prefix}")
         output(OPTIONS.cmake, "--build", project / "build")
         output(project / "build/consumer")
 

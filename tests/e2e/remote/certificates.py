@@ -14,15 +14,15 @@ class Authority:
         self.folder, self.name = folder, name
         folder.mkdir(exist_ok=True)
         self.path = folder / f"{name}.pem"
-        self._run("req", "-x509", *_NEW_KEY, "-days", 2, "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out",
-                  self.path)
+        self._run("req", "-x509", *_NEW_KEY, "-days", 2, "-subj", f"/CN={name}", "-addext", "keyUsage=critical,keyCertSign,cRLSign",
+                  "-keyout", f"{name}.key", "-out", self.path)
 
     def _run(self, *words):
         subprocess.run([require_installed("openssl", "openssl"), *map(str, words)], cwd=self.folder, check=True,
                        stdin=subprocess.DEVNULL, capture_output=True)
 
     def sign(self, name, alternative="IP:127.0.0.1", days=2):
-        """`days`: -1 for one that has expired."""
+        """`days`: 0 for one that has expired."""
         (self.folder / f"{name}.extensions").write_text(f"subjectAltName={alternative}\n")
         self._run("req", *_NEW_KEY, "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.request")
         self._run("x509", "-req", "-in", f"{name}.request", "-CA", self.path, "-CAkey", self.path.with_suffix(".key"),

@@ -32,7 +32,7 @@ def number_of(enum, name):
 
 
 def name_of(enum, number):
-    return next(name for name, one in vars(getattr(wire(enum), enum)).items() if one == number)
+    return next(name for name, one in vars(getattr(wire(enum), enum)).items() if one == number and not name.startswith("_"))
 
 
 def table(kind, /, **fields):

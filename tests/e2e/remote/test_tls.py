@@ -250,7 +250,7 @@ class Messages(TlsTest):
     def test_client_certificates_that_prove_nothing(self):
         ours, theirs = self.certificates.ours, self.theirs
         stranger = theirs.sign("stranger")
-        expired = ours.sign("expired", days=-1)
+        expired = ours.sign("expired", days=0)
         self.assertRefused(self.server, "TLS: .*certificate", CLEAVE_REMOTE_CA=theirs.path)
         self.assertRefused(self.server, "TLS: .*unknown ca", "unable to get local issuer certificate",
                            **self.certificates.variables(stranger))
@@ -261,7 +261,7 @@ class Messages(TlsTest):
 
     def test_server_certificates_for_another_name_or_time(self):
         ours = self.certificates.ours
-        for name, alternative, days, message in (("late", "IP:127.0.0.1", -1, "TLS: certificate has expired"),
+        for name, alternative, days, message in (("late", "IP:127.0.0.1", 0, "TLS: certificate has expired"),
                                                  ("elsewhere", "IP:127.0.0.2", 2, "TLS: IP address mismatch"),
                                                  ("nowhere", "DNS:nowhere", 2, "TLS: IP address mismatch")):
             certificate = ours.sign(name, alternative, days)
