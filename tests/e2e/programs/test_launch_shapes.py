@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from support.options import main
-from support.programs import PYTHON, ProgramTest
+from support.programs import PYTHON, ProgramTest, is_pocl
 
 PROGRAM = PYTHON, Path(__file__).parent / "launch_shapes.py"
 
@@ -12,9 +12,11 @@ class LaunchShapes(ProgramTest):
     def test_every_launch_is_split_with_the_native_results(self):
         native = self.run_native(*PROGRAM)
         run = self.assertUnchanged(native, "run", *PROGRAM, options=("--policy", "fixed:7"), CLEAVE_MIN_ITEMS="0")
-        whole = run.unsplit("one_group")  # where the driver chooses the local size
-        self.assertEqual(run.total("split") + whole, run.total("launches"), run)
-        self.assertLessEqual(whole, 1, run)
+        # Where the driver chooses the local size: Cleave knows how PoCL 3 does that, and of others it does not.
+        one_group, shape = run.unsplit("one_group"), run.unsplit("shape")
+        self.assertEqual(run.total("split") + one_group + shape, run.total("launches"), run)
+        self.assertLessEqual(one_group, 1, run)
+        self.assertLessEqual(shape, 0 if is_pocl("3.") else 3, run)
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ struct Rig {
   const kit::Queue queue = cl.queue(context, device, std::initializer_list<cl_queue_properties>());
   const kit::Queue unordered =
       cl.queue(context, device, {CL_QUEUE_PROPERTIES, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0});
-  const kit::Program program = cl.build(context, kSource, "-cl-std=CL2.0 -cl-kernel-arg-info");
+  const kit::Program program = cl.build(context, kSource, "-cl-std=CL3.0 -cl-kernel-arg-info");
 
   template <typename T>
   [[nodiscard]] T* allocate(std::size_t count, cl_uint alignment = 0) const {

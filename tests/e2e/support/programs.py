@@ -52,6 +52,13 @@ def clinfo(*arguments):
     return require_installed("clinfo", "clinfo"), *arguments
 
 
+def is_pocl(version):
+    """Whether the system's PoCL is of a version that begins so."""
+    environment = clean_environment(OCL_ICD_VENDORS=driver_icd("pocl"))
+    done = subprocess.run(clinfo("--raw", "--prop", "PLATFORM_VERSION"), env=environment, capture_output=True, text=True, check=True)
+    return f"PoCL {version}" in done.stdout
+
+
 @dataclass
 class Run:
     """How a program ended. `stats` has what each of its processes wrote for CLEAVE_STATS."""
