@@ -20,7 +20,7 @@ constexpr base::Nanoseconds kConnectTimeout = 5s;
 // A connection that lasted this long was stable: reconnect without a long delay.
 constexpr base::Nanoseconds kStableConnection = 10s;
 // Bytes read in one step: a server that never stops sending must not block the thread.
-constexpr std::size_t kMaxReadSize = 4096;
+constexpr std::size_t kMaxReadSize = 1024;
 
 }  // namespace
 

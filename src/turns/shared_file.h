@@ -14,7 +14,7 @@
 // A step waits at most 100 ms for locks, whoever holds them and whatever the file says: then the file counts as unusable, for this
 // process and for good. Nothing else here waits, but wait_for_wake() and wait_for_members().
 //
-// Thread-safe but for update() and claim_slot(), which are for one thread at a time.
+// Thread-safe but for update(), look() and claim_slot(), which are for one thread at a time.
 #pragma once
 
 #include <array>
@@ -80,6 +80,9 @@ class SharedFile final : public Liveness {
 
   // A copy of the state, sane but perhaps of different moments.
   [[nodiscard]] bool read(State& state) const;
+  // The same in memory of this object's, until the next step, as some threads have little: null if it cannot be read. For one thread at
+  // a time, as update().
+  [[nodiscard]] State* look() { return read(after_) ? &after_ : nullptr; }
   // The holder's sign of life, without a lock.
   void show_life(Ns now) const;
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
+#include <new>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -74,11 +76,11 @@ bool has_others_that_ask(State& state, std::uint32_t self) {
 // last.
 void Turns::follow_members(const SharedFile& file, Company& company, const std::atomic<bool>& watching,
                            const std::function<void()>& on_change) {
-  State state;
-  while (watching && file.read(state)) {
-    company.follow(are_taken(state.view()));
+  const std::unique_ptr<State> state(new (std::nothrow) State);
+  while (state && watching && file.read(*state)) {
+    company.follow(are_taken(state->view()));
     if (on_change) on_change();
-    if (!file.wait_for_members(state.header.members)) break;
+    if (!file.wait_for_members(state->header.members)) break;
   }
   if (watching) company.follow(false);
 }
@@ -107,7 +109,8 @@ void Turns::reset_in_child() noexcept {
   known_ = {};
   problem_.clear();
   idle_ = 0;
-  wait_log_ = {};
+  std::destroy_at(&wait_log_);  // in place: what would be assigned is too large for a small stack
+  std::construct_at(&wait_log_);
   pauses_ = false;
 }
 
@@ -158,7 +161,7 @@ bool Turns::join(std::string& problem) {
     joined_as = scheduler_.remember(state, self.slot, now);
   });
   if (!joined) return problem = file->problem(), false;
-  if (State state; file->read(state)) company_->follow(are_taken(state.view()));
+  if (State* const state = file->look(); state != nullptr) company_->follow(are_taken(state->view()));
   watch(file);
   file_ = std::move(file);
   known_ = joined_as;
@@ -230,13 +233,12 @@ bool Turns::step_and_wait(Step step, const std::atomic<int>* interrupt) {
       return false;
     }
     Answer answer;
-    WaitLog::Entry wait;
     const bool updated = update([&](View state, Ns now) {
       mutex_.assert_held();
       if (life_seen == 0 || shows_life(state.header)) life_seen = now;
       if (now - life_seen >= kLongestQuiet * options_.timing.lease) protocol_.pass_over_others(state, self_);
       answer = step(state, now);
-      wait = wait_log_.follow(state, self_.slot, answer.standing, now);
+      wait_log_.follow(state, self_.slot, answer.standing, now);
       haste_ = haste_of_others_than(self_.slot, state, scheduler_.quantum(), now);
       turn_began_ = state.header.turn_began;
     });
@@ -245,7 +247,7 @@ bool Turns::step_and_wait(Step step, const std::atomic<int>* interrupt) {
       if (!file_->was_closed() || !rejoin(rejoined)) break;
       continue;
     }
-    wait_log_.note(wait);
+    wait_log_.note();
     if (answer.standing == Standing::holds) {
       users_ = std::max(users_, 1U);  // another thread may have ended the turn before meanwhile
       return true;
@@ -346,8 +348,9 @@ bool Turns::should_yield() noexcept {
     leave_file();
     return false;
   }
-  State state;
-  if (!file_ || !file_->read(state)) return false;
+  State* const seen = file_ ? file_->look() : nullptr;
+  if (seen == nullptr) return false;
+  State& state = *seen;
   const Ns now = monotonic_now();
   if (is_mine(state.view())) scheduler_.restore(state.view(), self_.slot, known_, now);
   const bool mine = state.header.holder == self_.slot;
@@ -361,11 +364,11 @@ bool Turns::should_yield() noexcept {
 
 std::uint64_t Turns::overdue_turn() noexcept {
   const base::MutexLock lock(mutex_);
-  State state;
-  if (!file_ || !file_->read(state) || state.header.holder != self_.slot) return 0;
+  State* const state = file_ ? file_->look() : nullptr;
+  if (state == nullptr || state->header.holder != self_.slot) return 0;
   const bool is_overdue =
-      has_others_that_ask(state, self_.slot) && protocol_.should_pass(state.view(), self_, monotonic_now());
-  return is_overdue ? state.header.turn : 0;
+      has_others_that_ask(*state, self_.slot) && protocol_.should_pass(state->view(), self_, monotonic_now());
+  return is_overdue ? state->header.turn : 0;
 }
 
 void Turns::credit(View state, Ns idle, Ns now) {
@@ -429,9 +432,9 @@ std::string Turns::problem() noexcept try {
 
 std::vector<ParticipantReport> Turns::snapshot() {
   const base::MutexLock lock(mutex_);
-  State state;
-  if (!file_ || !file_->read(state)) return {};
-  return participants_of(state.view(), monotonic_now());
+  State* const state = file_ ? file_->look() : nullptr;
+  if (state == nullptr) return {};
+  return participants_of(state->view(), monotonic_now());
 }
 
 Priority priority_of(base::TurnPriority priority) noexcept {

@@ -22,23 +22,26 @@ void WaitLog::Parts::add(const Part& part) {
   }
 }
 
-WaitLog::Entry WaitLog::follow(View state, std::uint32_t slot, Standing standing, Ns now) const {
-  Entry entry;
+void WaitLog::follow(View state, std::uint32_t slot, Standing standing, Ns now) {
+  Entry& entry = found_;
+  entry.what = Entry::What::nothing;
   using What = Entry::What;
   if (standing == Standing::waits) {
-    if (waits_) return entry;
+    if (waits_) return;
     entry.what = What::begins;
+    entry.nonces = {};
     entry.at = now;
     entry.capped = state.participants[slot].capped;
     for (std::uint32_t other = 0; other < state.header.slots; ++other) {
       entry.nonces[other] = state.participants[other].nonce;
       entry.used[other] = state.participants[other].used;
     }
-    return entry;
+    return;
   }
-  if (!waits_) return entry;
+  if (!waits_) return;
   entry.what = standing == Standing::holds ? What::ends : What::stops;
-  if (entry.what == What::stops) return entry;
+  if (entry.what == What::stops) return;
+  entry.parts.count = 0;
   entry.at = now;
   entry.capped = state.participants[slot].capped;
   // While its own cap held it back, it waited for nobody else.
@@ -61,10 +64,10 @@ WaitLog::Entry WaitLog::follow(View state, std::uint32_t slot, Standing standing
     p.imposed += part;
     entry.parts.add({p.tenant_name, p.tenant, p.pid, part});
   }
-  return entry;
 }
 
-void WaitLog::note(const Entry& entry) {
+void WaitLog::note() {
+  const Entry& entry = found_;
   using What = Entry::What;
   if (entry.what == What::nothing) return;
   waits_ = entry.what == What::begins;

@@ -46,7 +46,15 @@ class WaitLog {
     void add(const Part& part);
   };
 
-  // What a step has found out.
+  // After the participant's step. Counts what it has waited for the others as imposed by them.
+  void follow(View state, std::uint32_t slot, Standing standing, Ns now);
+  // That step has been stored: what follow() has found out counts.
+  void note();
+
+  [[nodiscard]] WaitCauses causes() const;
+
+ private:
+  // What the latest step has found out.
   struct Entry {
     enum class What : std::uint8_t { nothing, begins, ends, stops };
     What what = What::nothing;
@@ -57,13 +65,7 @@ class WaitLog {
     std::array<std::uint64_t, kMaxParticipants> used{};
   };
 
-  // After the participant's step. Counts what it has waited for the others as imposed by them.
-  [[nodiscard]] Entry follow(View state, std::uint32_t slot, Standing standing, Ns now) const;
-  void note(const Entry& entry);
-
-  [[nodiscard]] WaitCauses causes() const;
-
- private:
+  Entry found_;
   bool waits_ = false;
   Ns since_ = 0;
   Ns capped_since_ = 0;

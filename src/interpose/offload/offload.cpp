@@ -37,11 +37,12 @@ std::string read_beginning(const char* path, std::size_t most) {
 
 // A hash of the executable's path and its arguments; 0 if they are not known.
 std::uint64_t this_program() {
-  char path[4096];
-  const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path);
+  std::string path(4096, '\0');
+  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
   const std::string arguments = read_beginning("/proc/self/cmdline", kMaxCommandLine);
   if (length <= 0 || arguments.empty()) return 0;
-  return base::hash_of(arguments, base::hash_of(std::string_view(path, static_cast<std::size_t>(length))));
+  return base::hash_of(arguments,
+                       base::hash_of(std::string_view(path).substr(0, static_cast<std::size_t>(length))));
 }
 
 std::vector<cl_device_id> devices_of(const ListedPlatform& platform) {
