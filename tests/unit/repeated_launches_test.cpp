@@ -44,8 +44,8 @@ struct RepeatedLaunchesTest : testing::Test {
   std::unique_ptr<RepeatedLaunches> repeated = std::make_unique<RepeatedLaunches>();
   observe::KernelCounters counters{"kernel"};
 
-  void add(const Launch& launch, UnsplitReason why = UnsplitReason::small, bool is_short = false) {
-    repeated->add(launch.call(), kMachines, kChanges, {&counters, why, is_short});
+  void add(const Launch& launch, UnsplitReason why = UnsplitReason::small) {
+    repeated->add(launch.call(), kMachines, kChanges, {&counters, why});
   }
   [[nodiscard]] bool finds(const Launch& launch, unsigned vms = kMachines,
                            std::uint64_t changes = kChanges) const {
@@ -60,17 +60,6 @@ TEST_F(RepeatedLaunchesTest, TheSameLaunchIsFound) {
   ASSERT_TRUE(known);
   EXPECT_EQ(known->counters, &counters);
   EXPECT_EQ(known->why, UnsplitReason::small);
-  EXPECT_FALSE(known->is_short);
-}
-
-TEST_F(RepeatedLaunchesTest, WhetherItIsShortIsKnown) {
-  for (const bool is_short : {true, false}) {
-    add({}, UnsplitReason::alone, is_short);
-    const auto known = repeated->find(Launch().call(), kMachines, kChanges);
-    ASSERT_TRUE(known);
-    EXPECT_EQ(known->why, UnsplitReason::alone);
-    EXPECT_EQ(known->is_short, is_short);
-  }
 }
 
 TEST_F(RepeatedLaunchesTest, NoOtherLaunchIsFound) {

@@ -104,8 +104,8 @@ TEST(Summary, JsonHasTheDocumentedFields) {
       R"({"name":"mm\"\\\u000a","launches":1,"split":1,"slices":20,"added_ns":500,)"
       R"("unsplit":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":0,"binary":0,"kernel":0,"shape":0,"shared":0,"recorded":0,"measuring":0,"costly":0,"below_quantum":0,"remote":0,"resident":0,"driver":0},)"
       R"("pipelined":1,"queued":{"device":0,"communicates":2,"few":0,"pending":0,"queue":0,"busy":0,"refused":0}}],)"
-      R"("turns":{"devices":[{"device":"GPU","file":"turns-1","state":"joined","problem":"","launches":3,"turns":2,"waited_ns":1500000,"longest_wait_ns":1200000,"capped_ns":200000,"waited_for":[{"tenant":"alice","pid":0,"waited_ns":1000000}],"held_ns":4000000,"stalls":0,"outsiders":false},)"
-      R"({"device":"other","file":"turns-2","state":"impossible","problem":"cannot open it","launches":0,"turns":0,"waited_ns":0,"longest_wait_ns":0,"capped_ns":0,"waited_for":[],"held_ns":0,"stalls":0,"outsiders":false}],)"
+      R"("turns":{"devices":[{"device":"GPU","file":"turns-1","state":"joined","problem":"","launches":3,"turns":2,"waited_ns":1500000,"longest_wait_ns":1200000,"capped_ns":200000,"waited_for":[{"tenant":"alice","pid":0,"waited_ns":1000000}],"held_ns":4000000,"stalls":0},)"
+      R"({"device":"other","file":"turns-2","state":"impossible","problem":"cannot open it","launches":0,"turns":0,"waited_ns":0,"longest_wait_ns":0,"capped_ns":0,"waited_for":[],"held_ns":0,"stalls":0}],)"
       R"("exempt":{"user_event":1,"queue":0}},"tenant":"bob",)"
       R"("memory":[{"device":"GPU","bytes":100,"peak_bytes":300,"limit_bytes":1000,"refused":2}]})"
       "\n");

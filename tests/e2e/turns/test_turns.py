@@ -63,15 +63,17 @@ class TurnsTest(ProgramTest):
         for process in processes:
             self.expect_right(process)
 
-    def test_turns_only_while_somebody_has_declared_an_intent(self):
-        self.start_endless(CLEAVE_TURNS="needed")
-        self.expect_right(self.start(ROUNDS, CLEAVE_TURNS="needed"))
-        heavy = self.start_endless(CLEAVE_TURNS="needed", CLEAVE_WEIGHT=300)
+    def test_who_has_declared_an_intent_is_shown(self):
+        processes = [self.start_endless(), self.start_endless(CLEAVE_TURNS="auto", CLEAVE_CAP="90%")]
         (device,) = self.top()
         self.assertTrue(device["declared"])
-        self.assertEqual([each["pid"] for each in device["participants"] if each["declares"]], [heavy.pid])
-        self.expect_right(self.start(ROUNDS, CLEAVE_TURNS="needed"))
+        self.assertEqual({each["pid"] for each in device["participants"] if each["declares"]}, {each.pid for each in processes})
         wait_until(lambda: all(each["turns"] > 3 for each in self.top()[0]["participants"]), "they do not take turns")
+
+    def test_what_has_no_effect_on_a_processor_is_said(self):
+        out, errors = self.outcome(self.start(ROUNDS, CLEAVE_TURNS="auto", CLEAVE_WEIGHT=300))
+        self.assertEqual(out.splitlines()[-1:], ["right"])
+        self.assertRegex(errors, "^cleave: no weight and no class on a processor.*\n$")
 
     def test_killed_neighbours_hold_nobody_up(self):
         for _ in range(3):

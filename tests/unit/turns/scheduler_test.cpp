@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ostream>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -164,6 +165,7 @@ struct Pair {
   Behaviour behaves_first, behaves_second;
   double ideal_first, ideal_second;
 };
+void PrintTo(const Pair& pair, std::ostream* out) { *out << pair.name; }
 const Behaviour kJob{};
 const Behaviour kUncut{.slice = 300 * kMillisecond};
 const Behaviour kBrief{.work = 2 * kMillisecond, .period = 10 * kMillisecond};
