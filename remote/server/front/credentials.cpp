@@ -101,10 +101,11 @@ bool set_number(unsigned& target, const std::string& text, std::uint64_t most) {
 
 bool set_priority(std::optional<base::TurnPriority>& target, const std::string& text) {
   using base::TurnPriority;
-  constexpr std::array<std::pair<const char*, TurnPriority>, 3> kNames{
+  constexpr std::array<std::pair<const char*, TurnPriority>, 4> kNames{
       {{"high", TurnPriority::high},
        {"normal", TurnPriority::normal},
-       {"background", TurnPriority::background}}};
+       {"background", TurnPriority::background},
+       {"idle", TurnPriority::idle}}};
   const auto* const found =
       std::find_if(kNames.begin(), kNames.end(), [&](const auto& each) { return text == each.first; });
   if (found == kNames.end()) return false;
@@ -138,7 +139,7 @@ std::string set_value(const base::TomlValue& value, Grant& grant, std::string& t
   }
   if (key == "priority") {
     const bool is_set = value.is_text && set_priority(grant.priority, text);
-    return is_set ? "" : "the priority high, normal or background";
+    return is_set ? "" : "the priority high, normal, background or idle";
   }
   return "token, certificate, memory, sessions, weight, cap or priority";
 }

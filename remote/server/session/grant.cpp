@@ -20,6 +20,8 @@ const char* text_of(base::TurnPriority priority) {
       return "high";
     case base::TurnPriority::background:
       return "background";
+    case base::TurnPriority::idle:
+      return "idle";
     case base::TurnPriority::normal:
       break;
   }

@@ -40,7 +40,7 @@ bool read(std::istream& stream, Grant& grant, std::size_t most) {
       !(stream >> has_memory >> memory >> grant.sessions >> grant.weight >> has_cap >> cap.permille >>
         cap.borrow >> priority))
     return false;
-  if (priority > static_cast<int>(base::TurnPriority::background)) return false;
+  if (priority > static_cast<int>(base::TurnPriority::idle)) return false;
   grant.cap = has_cap ? std::optional(cap) : std::nullopt;
   grant.memory = has_memory ? std::optional(memory) : std::nullopt;
   grant.priority = priority < 0 ? std::nullopt : std::optional(static_cast<base::TurnPriority>(priority));
