@@ -80,7 +80,8 @@ void Turns::follow_members(const SharedFile& file, Company& company, const std::
   while (state && watching && file.read(*state)) {
     company.follow(are_taken(state->view()));
     if (on_change) on_change();
-    if (!file.wait_for_members(state->header.members)) break;
+    // Who ends this says so before it changes that number: what has been read may be the newest one.
+    if (!watching || !file.wait_for_members(state->header.members)) break;
   }
   if (watching) company.follow(false);
 }

@@ -10,6 +10,7 @@
 #include <memory>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -35,15 +36,25 @@ base::Configuration configuration_in(const std::string& folder) {
   return configuration;
 }
 
-// A broker with what it serves. Everything lives as long as the test's process, as in a server.
+// Lives as long as the test's process, as in a server: detached threads may use it.
+template <typename Object>
+Object* kept(Object* object) {
+  static base::Mutex mutex;
+  static std::vector<void*>& all = *new std::vector<void*>;
+  const base::MutexLock lock(mutex);
+  all.push_back(object);
+  return object;
+}
+
+// A broker with what it serves.
 struct Served {
-  explicit Served(const base::Configuration& given) : configuration(*new base::Configuration(given)) {
+  explicit Served(const base::Configuration& given) : configuration(*kept(new base::Configuration(given))) {
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-    auto* const broker = new Broker(ends[0]);
+    auto* const broker = kept(new Broker(ends[0]));
     std::packaged_task<std::string()> serve([this, broker] { return broker->run(configuration); });
     why = serve.get_future();
     std::thread(std::move(serve)).detach();
-    client = new BrokerClient(ends[1]);
+    client = kept(new BrokerClient(ends[1]));
   }
   void declare() const { client->declare({{kDevice, "device"}}); }
   // What the broker says in the end, once the process has.
@@ -406,7 +417,7 @@ struct SilentBroker {
   explicit SilentBroker(base::ForkLocks& forks, const turns::Options& options) {
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
     EXPECT_EQ(send(ends[0], "f", 1, 0), 1);
-    client = new BrokerClient(ends[1]);
+    client = kept(new BrokerClient(ends[1]));
     client->declare({{kDevice, "device"}});
     turns = std::make_unique<BrokeredTurns>(*client, forks, options);
     std::jthread joins([&] {
@@ -449,7 +460,8 @@ TEST_F(BrokerTest, ASilentBrokerHoldsUpNoStep) {
       },
   };
   kit::on_threads(steps.size(), [&](std::size_t i) {
-    SilentBroker a(forks, options());
+    base::ForkLocks own;
+    SilentBroker a(own, options());
     const std::string what = "step " + std::to_string(i);
     kit::must_return(what, [&] { steps[i](a); });
     kit::must_return(what + ", all after that", [&] {

@@ -418,13 +418,10 @@ std::string Broker::State::run(const std::function<void()>& show_life) {
 
 Broker::Broker(int channel) : channel_(channel), is_open_(page_.send(channel)) {}
 
-// The threads of the devices never end, and neither does what they use: the process does.
 std::string Broker::run(const base::Configuration& configuration, const std::function<void()>& show_life) {
   if (!is_open_) return {};
-  auto state = std::make_unique<State>(channel_, page_, configuration);
-  std::string why = state->run(show_life);
-  static_cast<void>(state.release());
-  return why;
+  state_ = new State(channel_, page_, configuration);
+  return state_->run(show_life);
 }
 
 }  // namespace cleave::interpose

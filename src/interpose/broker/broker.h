@@ -38,6 +38,8 @@ class Broker {
   const int channel_;
   FiguresPage page_;
   const bool is_open_;
+  State* state_ =
+      nullptr;  // never deleted: the threads of the devices never end, and neither does what they use
 };
 
 }  // namespace cleave::interpose

@@ -351,9 +351,13 @@ TEST_F(TurnsTest, AProgramThatClosesItsDescriptorsJoinsAnewAndTakesTurns) {
     a.turns.end();
   }
   ASSERT_TRUE(a.turns.begin());
-  // Its old entries lapse, and it takes turns with others.
+  // Its old entries lapse once no thread has the file mapped any more, and it takes turns with others.
   Member b(options);
-  EXPECT_TRUE(kit::eventually([&] { return b.turns.snapshot().size() == 2; }));
+  EXPECT_TRUE(kit::eventually([&] {
+    static_cast<void>(a.turns.begin());  // looks for the dead once a second
+    a.turns.end();
+    return b.turns.snapshot().size() == 2;
+  }));
   std::atomic<bool> ended{false};
   std::jthread other([&] {
     EXPECT_TRUE(b.turns.begin());
