@@ -181,7 +181,7 @@ void Scheduler::charge_class(View state, const Contenders& contenders, unsigned 
   const Ns before = std::clamp<Ns>(outranked_since - from, 0, until - from);
   const Ns outranked = until - from - before;
   owed[priority] = std::max(std::min<Ns>(owed[priority], 0), owed[priority] - before);
-  owed[priority] = std::max(owed[priority] - outranked + outranked / kLeastShare, -kMaxDebt);
+  owed[priority] = std::max(owed[priority] - outranked + outranked / kLeastShare, -kMostOwing);
   for (unsigned other = contenders.first_class(state); other < kPriorities;
        other = contenders.first_class(state, other + 1)) {
     if (other != priority && has_least_share(other))

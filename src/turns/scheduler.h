@@ -54,11 +54,9 @@ class Scheduler final : public Policy {
   static constexpr Ns kMinRequest = 50'000;
   static constexpr Ns kMaxDebt = 1'000'000'000;  // device time; what is beyond is forgiven to those who rest
 
-  // Each class but the first and the last has a kLeastShare-th of the device at least, in turns of so long, and is owed at most
-  // kMostOwed.
+  // Each class but the first and the last has a kLeastShare-th of the device at least, in turns of so long.
   static constexpr Ns kLeastShare = 20;
   static constexpr Ns kLeastTurn = 1'000'000;
-  static constexpr Ns kMostOwed = 20'000'000;
 
   // Beyond its cap a tenant may have so much device time at a stretch, and so much more if it had to wait for others.
   static constexpr Ns kBurst = 8'000'000;

@@ -9,9 +9,6 @@
 namespace cleave::turns {
 namespace {
 
-// Of a class's least share.
-constexpr Ns kMostOwing = 1'000'000'000;
-
 // No guard and no idle holder makes others wait longer than that, whatever the file says, nor does a sign of life.
 constexpr Ns kLongestPromise = 100'000'000;
 
@@ -75,7 +72,7 @@ void sanitize(View state, Ns now) {
   h.charged_until = std::max(h.charged_until, h.turn_began);
   h.guard_until = promise(h.guard_until, now);
   h.idle_until = promise(h.idle_until, now);
-  for (Ns& owed : h.owed) owed = std::clamp<Ns>(owed, -kMostOwing, kMostOwing);
+  for (Ns& owed : h.owed) owed = std::clamp<Ns>(owed, -kMostOwing, kMostOwed);
 }
 
 bool is_declared(const View& state) {

@@ -123,6 +123,10 @@ struct View {
 // weight do not overflow.
 inline constexpr std::int64_t kMaxSpread = std::int64_t{1} << 42;
 
+// A class is owed, of its least share, and owes at most so much device time (scheduler.h).
+inline constexpr Ns kMostOwed = 20'000'000;
+inline constexpr Ns kMostOwing = 1'000'000'000;
+
 // Nobody waits longer than that for its cap: what it owes beyond is forgiven.
 inline constexpr Ns kLongestPause = 60'000'000'000;
 

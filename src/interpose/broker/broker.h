@@ -7,7 +7,7 @@
 // do. Only devices count that were declared before the other process has read anything from a client.
 //
 // The other process may be stopped, or slow to read. News of a device waits until there is room, is then the newest, and ends nothing. What it
-// asks for is read only while it reads what it was told, and what wakes all other participants (joins, leaves, needs) at a limited rate for
+// asks for is read only while it reads what it was told, and what wakes all other participants (joins, leaves) at a limited rate for
 // each device: the rest waits in the socket.
 //
 // What the other process says of itself (its counters, which it writes into a page that it shares with the broker; that it has ended its

@@ -70,9 +70,8 @@ std::optional<TurnExemption> exemption(const Interposer& p, const QueueRecord& q
 // does not confirm itself.
 constexpr std::uint64_t kCertain = 4;
 
-// Empty if the launch takes no turn. Not inlined, nor are others below, so that most
-// launches do without their code: a launch's own time goes mostly into fetching what is not in the processor's caches any more after
-// the driver's work for the one before.
+// Empty if the launch takes no turn. Not inlined, nor are others below, so that most launches do without their code: a launch's own
+// time goes mostly into fetching what is not in the processor's caches any more after the driver's work for the one before.
 [[gnu::noinline]] std::optional<cl_int> enqueue_in_turn(Interposer& p, const Call& call,
                                                         const KernelRecord& kernel, PlannedLaunch& launch) {
   const auto queue = p.records.queues.find(call.queue);
