@@ -87,7 +87,11 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
   const cl_context context =
       session.cl.clCreateContext(properties.data(), static_cast<cl_uint>(devices->size()), devices->data(),
                                  observer != nullptr ? &notify : nullptr, observer, &error);
-  if (context == nullptr) delete observer;
+  if (context == nullptr) {
+    delete observer;
+  } else if (observer != nullptr) {
+    session.records_begun += kRecordOfWatch;  // never ends
+  }
   session.register_created(command, message.id(), {Kind::context, context}, error);
 }
 
@@ -193,16 +197,22 @@ void handle(SessionContext& session, const wire::Command& command, const wire::W
       observer->outbox.send(frame);
     }
   };
+  const auto watched = session.objects.find(message.object());
+  if (watched && watched->watched) return session.reply(command, message.object(), CL_SUCCESS);
   if (const auto program = session.objects.handle<cl_program>(message.object())) {
     const auto nothing = [](cl_program, void*) {};
-    return session.reply(command, message.object(),
-                         session.cl.clSetProgramReleaseCallback(program, nothing, nullptr));
+    const cl_int error = session.cl.clSetProgramReleaseCallback(program, nothing, nullptr);
+    if (error == CL_SUCCESS) session.objects.set_watched(message.object());
+    return session.reply(command, message.object(), error);
   }
   const auto memory = session.objects.handle<cl_mem>(message.object());
   if (memory == nullptr) return session.reply(command, message.object(), CL_INVALID_MEM_OBJECT);
   auto observer = std::make_unique<Observer>(Observer{session.outbox, message.object()});
   const cl_int error = session.cl.clSetMemObjectDestructorCallback(memory, &Observer::gone, observer.get());
-  if (error == CL_SUCCESS) static_cast<void>(observer.release());
+  if (error == CL_SUCCESS) {
+    static_cast<void>(observer.release());
+    session.objects.set_watched(message.object());
+  }
   session.reply(command, message.object(), error);
 }
 

@@ -16,12 +16,15 @@ void handle(SessionContext& session, const wire::Command& command, const wire::N
   const Triple offset = triple(message.offset());
   const Triple global = triple(message.global());
   const Triple local = triple(message.local());
-  enqueue(session, command, [&](cl_command_queue queue, auto... wait) {
+  Pending pending;
+  pending.record = session.objects.record_of_launch(message.kernel());
+  const auto call = [&](cl_command_queue queue, auto... wait) {
     return session.cl.clEnqueueNDRangeKernel(queue, kernel, message.dims(),
                                              message.offset() != nullptr ? offset.data() : nullptr,
                                              message.global() != nullptr ? global.data() : nullptr,
                                              message.local() != nullptr ? local.data() : nullptr, wait...);
-  });
+  };
+  enqueue(session, command, call, std::move(pending));
 }
 
 void handle(SessionContext& session, const wire::Command& command, const wire::FillBuffer& message) {
@@ -64,6 +67,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::M
   };
   Pending pending;
   pending.kept = kept;
+  pending.record = objects.size() * kRecordOfListed;
   enqueue(session, command, call, std::move(pending));
 }
 
@@ -104,8 +108,11 @@ void handle(SessionContext& session, const wire::Command& command, const wire::F
 }
 
 void handle(SessionContext& session, const wire::Command& command, const wire::WatchEvent& message) {
-  const auto event = session.objects.handle<cl_event>(message.event());
-  if (event == nullptr) return session.reply(command, message.event(), CL_INVALID_EVENT);
+  const auto object = session.objects.find(message.event());
+  if (!object || object->kind != Kind::event || object->handle == nullptr)
+    return session.reply(command, message.event(), CL_INVALID_EVENT);
+  if (object->watched) return session.reply(command, message.event(), CL_SUCCESS);
+  auto* const event = static_cast<cl_event>(object->handle);
   struct Observer {
     Outbox& outbox;
     std::uint64_t id;
@@ -123,6 +130,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::W
     error = session.cl.clSetEventCallback(event, status, &Observer::reached, observer.get());
     if (error != CL_SUCCESS) break;
     static_cast<void>(observer.release());
+    session.objects.set_watched(message.event());
   }
   session.reply(command, message.event(), error);
 }

@@ -54,20 +54,33 @@ void fail_with_wait_list(SessionContext& session, const wire::Command& command) 
   session.answers.completion(command.event(), kError);
 }
 
+// These keep nothing of the driver's, and what has been released goes only when commands end.
+bool keeps_nothing(wire::Body body) {
+  return body == wire::Body::FlushQueue || body == wire::Body::FinishQueue;
+}
+
+void charge(SessionContext& session, const Enqueue& to, Pending& pending) {
+  pending.record = to.record;
+  session.records_begun += to.record;
+}
+
 }  // namespace
 
-std::optional<Enqueue> begin_enqueue(SessionContext& session, const wire::Command& command) {
+std::optional<Enqueue> begin_enqueue(SessionContext& session, const wire::Command& command,
+                                     std::uint64_t record) {
   const auto object = session.objects.find(command.queue());
   if (!object || object->kind != Kind::queue) {
     fail_command(session, command, CL_INVALID_COMMAND_QUEUE);
     return std::nullopt;
   }
   if (command.event() != 0 && !session.check_new_id(command.event())) return std::nullopt;
-  if (command.event() != 0 && session.is_full()) {
+  record += kRecordOfCommand + (command.waits() != nullptr ? command.waits()->size() : 0) * kRecordOfListed;
+  const bool has_room = keeps_nothing(command.body_type()) || session.has_room(record);
+  if (!has_room || (command.event() != 0 && session.is_full())) {
     fail_command(session, command, CL_OUT_OF_HOST_MEMORY);
     return std::nullopt;
   }
-  Enqueue enqueue{object->queue, {}, command.empty_list()};
+  Enqueue enqueue{object->queue, {}, record, command.empty_list()};
   if (command.waits() == nullptr) return enqueue;
   bool failed = false;
   for (const std::uint64_t id : numbers(command.waits())) {
@@ -105,6 +118,7 @@ void finish_enqueue(SessionContext& session, const wire::Command& command, const
                     Pending pending) {
   pending.event = EventReference(session.cl, event);
   pending.event_id = command.event();
+  if (pending.first.get() == nullptr) charge(session, to, pending);
   if (pending.is_read || command.at_end()) {
     pending.request = command.request();
   } else if (command.request() != 0) {
@@ -124,7 +138,8 @@ void finish_enqueue(SessionContext& session, const wire::Command& command, const
 }
 
 void finish_enqueue_without_event(SessionContext& session, const Enqueue& to) {
-  to.queue->add_without_event();
+  to.queue->add_without_event(to.record);
+  session.records_begun += to.record;
   session.flush_later(to.queue);
 }
 
@@ -136,6 +151,7 @@ void finish_enqueue_slice(SessionContext& session, const wire::Command& command,
   }
   pending.event = EventReference(session.cl, event);
   if (first.get() == nullptr) {
+    charge(session, to, pending);
     first = pending.event.duplicate();
   } else {
     pending.first = first.duplicate();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "remote/protocol/features.h"
+#include "remote/server/session/memory_account.h"
 
 namespace cleave::remote::server {
 
@@ -52,6 +53,24 @@ bool ObjectTable::complete(std::uint64_t id, void* handle) {
   if (found == map_.end()) return false;
   found->second.handle = handle;
   return true;
+}
+
+void ObjectTable::set_watched(std::uint64_t id) {
+  const base::MutexLock lock(mutex_);
+  const auto found = map_.find(id);
+  if (found == map_.end() || std::exchange(found->second.watched, true)) return;
+  found->second.record += kRecordOfWatch;
+  records_ += kRecordOfWatch;
+}
+
+std::uint64_t ObjectTable::record_of_launch(std::uint64_t kernel) const {
+  const base::MutexLock lock(mutex_);
+  const auto found = map_.find(kernel);
+  if (found == map_.end() || found->second.kernel == nullptr) return 0;
+  std::uint64_t bytes =
+      (found->second.record - record_of(Kind::kernel)) / kRecordOfArgument * kRecordOfListed;
+  for (const auto& [index, memory] : found->second.kernel->arguments_memory) bytes += memory->size();
+  return bytes;
 }
 
 std::vector<std::shared_ptr<Queue>> ObjectTable::queues() const {

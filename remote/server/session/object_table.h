@@ -83,6 +83,11 @@ struct KernelState {
 }
 inline constexpr std::uint64_t kRecordOfArgument = 128;  // with a small value
 inline constexpr std::uint64_t kRecordOfFailed = 256;    // an event or program that the driver does not have
+// Likewise, until a command has ended: with its event, the driver's and the server's; and for each event of its wait list, object of a
+// list, and argument of a launch, which drivers copy.
+inline constexpr std::uint64_t kRecordOfCommand = 512;
+inline constexpr std::uint64_t kRecordOfListed = 64;
+inline constexpr std::uint64_t kRecordOfWatch = 128;  // a callback of an object's
 
 struct Object {
   Object(Kind its_kind, void* its_handle, std::uint64_t its_size = 0)
@@ -95,6 +100,7 @@ struct Object {
   void* handle;          // null: the event of a command that failed, or a program that is being linked
   std::uint64_t size;    // of a buffer, in bytes
   std::uint64_t record;  // of host memory, in bytes
+  bool watched = false;  // by callbacks of the driver's, once for all that the client wants to know
   std::shared_ptr<Queue> queue;           // of a queue
   std::shared_ptr<ProgramState> program;  // of a program
   std::shared_ptr<KernelState> kernel;    // of a kernel
@@ -124,6 +130,11 @@ class ObjectTable {
 
   // Sets the handle of a program that has been linked. False: the client has released it meanwhile.
   bool complete(std::uint64_t id, void* handle);
+
+  // Notes that an object is watched, which counts with its record.
+  void set_watched(std::uint64_t id);
+  // What a launch of this kernel keeps of the kernel's arguments, in bytes.
+  [[nodiscard]] std::uint64_t record_of_launch(std::uint64_t kernel) const;
 
   std::optional<Object> remove(std::uint64_t id);
 

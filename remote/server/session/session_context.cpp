@@ -41,8 +41,7 @@ bool SessionContext::may_create(const wire::Command& command, std::uint64_t id) 
 }
 
 bool SessionContext::is_full() {
-  const std::uint64_t records = objects.records() + svm.count() * record_of(Kind::memory);
-  return records >= records_for(limits.memory) || growth.bytes() >= limits.growth;
+  return records() >= records_for(limits.memory) || growth.bytes() >= limits.growth;
 }
 
 bool SessionContext::read_payload(std::span<std::byte> into) {
@@ -89,17 +88,39 @@ const wire::Command* SessionContext::next_with_queue(unsigned most) const {
   return nullptr;
 }
 
+namespace {
+
+// Whether `is_so` becomes true within 0.1 s, while commands in flight end.
+template <typename Condition>
+bool becomes(Condition is_so) {
+  constexpr int kTries = 100;
+  for (int i = 0; i < kTries; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (is_so()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool SessionContext::has_room(std::uint64_t record) {
+  const auto fits = [&] { return records() + record <= records_for(limits.memory); };
+  if (fits()) return true;
+  if (outbox.records_ended() == ended_at_refusal) return false;
+  flush_queues();
+  for (const auto& queue : objects.queues()) queue->report_unawaited();
+  if (becomes(fits)) return true;
+  ended_at_refusal = outbox.records_ended();
+  return false;
+}
+
 // What the client has released may be destroyed only when commands in flight have ended.
 cl_int SessionContext::reserve_memory(std::uint64_t size) {
-  constexpr int kTries = 100;
   if (memory.reserve(size) == CL_SUCCESS) return CL_SUCCESS;
   if (!std::exchange(has_released_memory, false)) return CL_MEM_OBJECT_ALLOCATION_FAILURE;
   flush_queues();
-  for (int i = 0; i < kTries; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    if (memory.reserve(size) == CL_SUCCESS) return CL_SUCCESS;
-  }
-  return CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  const bool has = becomes([&] { return memory.reserve(size) == CL_SUCCESS; });
+  return has ? CL_SUCCESS : CL_MEM_OBJECT_ALLOCATION_FAILURE;
 }
 
 void SessionContext::flush_queues() {

@@ -440,6 +440,76 @@ TEST(SmallMemory, ObjectsOfEachKindAreLimited) {
   }
 }
 
+// A kernel with 250 arguments.
+void create_large_kernel(RawClient& client, std::uint64_t program, std::uint64_t kernel) {
+  auto& b = client.builder;
+  std::string source = "kernel void k(int a0";
+  for (int i = 1; i < 250; ++i) source += ", int a" + std::to_string(i);
+  source += ") {}";
+  client.create_program(program, source);
+  client.add({.request = 1}, wire::CreateBuildProgram(b, program));
+  ASSERT_TRUE(client.send({std::as_bytes(std::span(source))}));
+  ASSERT_EQ(client.error_of(1), CL_SUCCESS);
+  client.add({}, wire::CreateCreateKernel(b, kernel, program, b.CreateString("k")));
+  const std::int32_t value = 0;
+  for (std::uint32_t i = 0; i < 250; ++i) {
+    client.add({}, wire::CreateSetKernelArg(
+                       b, kernel, i, sizeof value, wire::Argument::bytes, 0,
+                       b.CreateVector(reinterpret_cast<const std::uint8_t*>(&value), sizeof value)));
+  }
+}
+
+// Nor may what the driver and the server keep about commands in flight take more than that: a user event holds them up.
+TEST(SmallMemory, CommandsInFlightAreLimited) {
+  ServerProcess server({"--memory-per-client", "1M", "--clients-per-peer", "0"});
+  const Endpoint endpoint = server.endpoint();
+  constexpr std::uint64_t kUserEvent = 30;
+  constexpr std::uint64_t kKernelOfMany = 32;
+  const std::vector<std::uint64_t> many(2000, kUserEvent);
+  using Add = std::function<void(RawClient&)>;
+  const auto list = [](RawClient& client, std::uint64_t id) {
+    return client.builder.CreateVector(std::vector<std::uint64_t>(2000, id));
+  };
+  const std::map<std::string, Add> kinds{
+      {"wait lists",
+       [&](RawClient& c) { c.add({.queue = kQueue, .waits = many}, wire::CreateMarker(c.builder)); }},
+      {"lists of objects",
+       [&](RawClient& c) { c.add({.queue = kQueue}, wire::CreateMigrate(c.builder, list(c, kBuffer))); }},
+      {"launches of many arguments", [&](RawClient& c) {
+         const wire::Size3 one(1, 0, 0);
+         c.add({.queue = kQueue}, wire::CreateNDRange(c.builder, kKernelOfMany, 1, nullptr, &one));
+       }}};
+  for (const auto& [kind, add] : kinds) {
+    RawClient client(endpoint);
+    ASSERT_TRUE(client.begin());
+    auto& b = client.builder;
+    client.create_objects(kSize);
+    client.add({}, wire::CreateCreateUserEvent(b, kUserEvent, kContext));
+    if (kind == "launches of many arguments") create_large_kernel(client, 31, kKernelOfMany);
+    client.add({.queue = kQueue, .waits = {kUserEvent}}, wire::CreateMarker(b));
+    std::uint32_t request = 1;
+    for (int frame = 0; frame < 30 && client.received.failures.empty(); ++frame) {
+      for (int i = 0; i < 50; ++i) add(client);
+      client.add({.request = ++request},
+                 wire::CreateQuery(b, wire::InfoSubject::device, client.device, 0, CL_DEVICE_NAME));
+      ASSERT_TRUE(client.send());
+      ASSERT_EQ(client.error_of(request), CL_SUCCESS) << kind << ": " << client.received.goodbye;
+    }
+    ASSERT_FALSE(client.received.failures.empty()) << kind;
+    for (const int error : client.received.failures) ASSERT_EQ(error, CL_OUT_OF_HOST_MEMORY) << kind;
+    client.received.failures.clear();
+    client.add({}, wire::CreateSetUserEventStatus(b, kUserEvent, CL_COMPLETE));
+    client.add({.request = ++request, .queue = kQueue}, wire::CreateFinishQueue(b));
+    ASSERT_TRUE(client.send());
+    ASSERT_EQ(client.error_of(request), CL_SUCCESS) << kind;
+    for (int i = 0; i < 50; ++i) add(client);
+    client.add({.request = ++request, .queue = kQueue}, wire::CreateFinishQueue(b));
+    ASSERT_TRUE(client.send());
+    ASSERT_EQ(client.error_of(request), CL_SUCCESS) << kind;
+    EXPECT_TRUE(client.received.failures.empty()) << kind << ": what has ended does not count";
+  }
+}
+
 TEST_F(HostileClient, QueriesThatWriteThroughPointersAreNotForwarded) {
   const auto client = ready();
   auto& b = client->builder;

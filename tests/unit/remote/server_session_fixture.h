@@ -72,6 +72,12 @@ class CommandsFrame {
     payload_ += later;
     return *this;
   }
+  CommandsFrame& watch(std::uint64_t memory) {
+    return add(wire::CreateWatchDestruction(builder_, memory), 0, 0, kFinish);
+  }
+  CommandsFrame& watch_event(std::uint64_t event) {
+    return add(wire::CreateWatchEvent(builder_, event), 0, 0, kFinish);
+  }
   CommandsFrame& ping() { return add(wire::CreatePing(builder_, 1)); }
   CommandsFrame& set_argument(std::int32_t value) {
     const auto bytes = builder_.CreateVector(reinterpret_cast<const std::uint8_t*>(&value), sizeof value);

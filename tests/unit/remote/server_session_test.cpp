@@ -90,5 +90,38 @@ TEST_F(ServerSession, FailureOfARowsLastLaunchIsReportedOnce) {
   EXPECT_EQ(report.ended, 6U);
 }
 
+// Each registration at the driver costs memory until the object ends, and one is enough.
+class WatchingSession : public ServerSession {
+ protected:
+  void register_more(ObjectTable& table) override {
+    EXPECT_TRUE(table.add(kBufferId, {Kind::memory, buffer_, sizeof(cl_int)}));
+    EXPECT_TRUE(table.add(kNewEventId, {Kind::event, cl.clCreateUserEvent(context, nullptr)}));
+  }
+};
+
+TEST_F(WatchingSession, ObjectIsWatchedOnceHoweverOftenTheClientAsks) {
+  static unsigned watches;
+  static unsigned event_watches;
+  watches = event_watches = 0;
+  table_.clSetMemObjectDestructorCallback = [](cl_mem memory, void(CL_CALLBACK * function)(cl_mem, void*),
+                                               void* data) {
+    ++watches;
+    function(memory, data);
+    return CL_SUCCESS;
+  };
+  table_.clSetEventCallback = [](cl_event event, cl_int status,
+                                 void(CL_CALLBACK * function)(cl_event, cl_int, void*), void* data) {
+    ++event_watches;
+    function(event, status, data);
+    return CL_SUCCESS;
+  };
+  CommandsFrame frame;
+  for (int i = 0; i < 5; ++i) frame.watch(kBufferId).watch_event(kNewEventId);
+  const Report report = run(frame);
+  EXPECT_EQ(report.finishes, Errors(10, CL_SUCCESS));
+  EXPECT_EQ(watches, 1U);
+  EXPECT_EQ(event_watches, 2U) << "one for each state";
+}
+
 }  // namespace
 }  // namespace cleave::remote::server
