@@ -234,8 +234,9 @@ cl_int CL_API_CALL clGetImageInfo(cl_mem handle, cl_image_info name, size_t size
                                   size_t* size_ret) {
   const MemoryState* const state = find_state(handle);
   if (state == nullptr) return CL_INVALID_MEM_OBJECT;
-  if (state->type == CL_MEM_OBJECT_BUFFER || state->type == CL_MEM_OBJECT_PIPE) return CL_INVALID_MEM_OBJECT;
   const InfoOutput output{size, value, size_ret};
+  if (state->type == CL_MEM_OBJECT_BUFFER || state->type == CL_MEM_OBJECT_PIPE)  // some drivers answer
+    return query_into(*state->connection, {wire::InfoSubject::image, state->id, name}, output);
   const cl_image_desc& desc = state->description;
   const bool has_rows = desc.image_type == CL_MEM_OBJECT_IMAGE2D ||
                         desc.image_type == CL_MEM_OBJECT_IMAGE2D_ARRAY ||

@@ -71,12 +71,13 @@ void query_kernels(Rig& rig) {
        {std::pair{rig.device, ""}, {static_cast<cl_device_id>(nullptr), " no device"}}) {
     query(rig, std::string("clGetKernelWorkGroupInfo") + of, {{0x11AF, 0x11B6}},
           [&, on = device](auto... rest) { return clGetKernelWorkGroupInfo(rig.kernel, on, rest...); });
-    const std::size_t input = 16;
-    for (const std::size_t input_size : {sizeof input, std::size_t{0}}) {
-      query(rig, std::string("clGetKernelSubGroupInfo") + of + (input_size == 0 ? " no input" : ""),
-            {{0x2033, 0x2034}, {0x11B8, 0x11BA}}, [&, on = device](cl_uint name, auto... rest) {
+    const std::size_t input[4] = {16};
+    for (const std::size_t input_size : {sizeof input[0], std::size_t{0}, sizeof input}) {
+      const std::string how = input_size == 0 ? " no input" : input_size == sizeof input ? " long input" : "";
+      query(rig, std::string("clGetKernelSubGroupInfo") + of + how, {{0x2033, 0x2035}, {0x11B8, 0x11BA}},
+            [&, on = device](cl_uint name, auto... rest) {
               return clGetKernelSubGroupInfo(rig.kernel, on, name, input_size,
-                                             input_size == 0 ? nullptr : &input, rest...);
+                                             input_size == 0 ? nullptr : input, rest...);
             });
     }
   }

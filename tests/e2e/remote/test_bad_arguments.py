@@ -66,9 +66,10 @@ CRASHES = (
 
 # Cases that remain different.
 DIFFERENT = (
-    # PoCL takes images for buffers, and answers queries about images for buffers.
+    # PoCL takes images for buffers.
     "clEnqueue*Buffer buffer=image",
-    "clGetImageInfo (buffer)*",
+    # A handle that no object of the program's has: PoCL answers for a buffer what is left there.
+    "clGetImageInfo (buffer) 0x1118*",
     # Addresses that wrap around, or pitches shorter than a row: the client lays the data out.
     "clEnqueue*BufferRect host_row=all",
     "clEnqueue*Image row=*",
@@ -128,6 +129,8 @@ class BadArguments(RemoteTest):
         differences = [f"{case}: natively {result}, remotely {remote[case]}" for case, result in native.items()
                        if remote[case] != result
                        and not any(fnmatch.fnmatchcase(case, pattern) for pattern in DIFFERENT)]
+        listed = sum(remote[case] != result for case, result in native.items()) - len(differences)
+        print(f"{len(native)} cases, of which {listed} differ as listed")
         self.assertEqual(differences, [], f"{len(differences)} of {len(native)} cases differ")
         self.assertNoCrash(server)
 
