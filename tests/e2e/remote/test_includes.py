@@ -41,21 +41,20 @@ class Includes(RemoteTest):
         work.mkdir()
         return work
 
-    def assertBuildsAsNatively(self, name, *transports):
-        native = self.run_native(PYTHON, PROGRAM, self.work_folder(name))
+    def assertBuildsAsNatively(self, name, transport, *arguments):
+        native = self.run_native(PYTHON, PROGRAM, self.work_folder(name), *arguments)
         server = self.serve("server")
-        for transport in transports:
-            self.assertSameRemotely(native, "native", server.addresses[transport], PYTHON, PROGRAM, self.work_folder(name))
+        self.assertSameRemotely(native, "native", server.addresses[transport], PYTHON, PROGRAM, self.work_folder(name), *arguments)
         server.wait_for(lambda: not server.left_in(self.temporary), "files are left behind")
         return native
 
     def test_programs_build_as_with_a_local_driver(self):
-        native = self.assertBuildsAsNatively("work", "tcp", "unix")
+        native = self.assertBuildsAsNatively("work", "tcp")
         numbers = dict(re.findall(r"^(.+): (-?\d+), the same options$", native.out, re.MULTILINE))
         self.assertGreater(len(numbers), 25, "the native run built hardly anything\n" + native.out)
 
     def test_folder_with_an_unusual_name_builds_as_natively(self):
-        self.assertBuildsAsNatively("w%ork, ünusual", "unix")
+        self.assertBuildsAsNatively("w%ork, ünusual", "unix", "some")
 
     def test_log_names_includes_that_could_not_be_sent(self):
         work = self.work_folder("too large")

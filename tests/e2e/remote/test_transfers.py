@@ -46,7 +46,7 @@ class Transfers(RemoteTest):
     def test_many_threads_get_native_results(self):
         narrow = self.start_server("narrow", "--commands-per-client", "64", "--data-per-client", "4K")
         for seed, server in (("1", self.server), ("2", narrow)):
-            program = [OPTIONS.programs / "many_threads", "200", seed, "6"]
+            program = [OPTIONS.programs / "many_threads", "100", seed, "6"]
             native = self.run_native(*program)
             for transport in ("tcp", "unix"):
                 self.assertSameRemotely(native, "native", server.addresses[transport], *program)

@@ -206,9 +206,9 @@ TEST_F(Capped, ASmallWeightIsDividedAmongManyProcesses) {
     SimulatedDevice crowded(own);
     for (int i = 0; i < processes; ++i) set_tenant(crowded.participant(crowded.add_job(weight)), "alice");
     const auto other = crowded.add_job(weight);
-    crowded.run_for(2 * kSecond);
+    crowded.run_for(kSecond);
     crowded.forget();
-    crowded.run_for(10 * kSecond);
+    crowded.run_for(4 * kSecond);
     EXPECT_NEAR(crowded.share(other), 0.5, 0.01) << weight << " for " << processes;
   }
 }
