@@ -12,4 +12,13 @@ inline constexpr bool kThreadSanitizer = __has_feature(thread_sanitizer);
 inline constexpr bool kThreadSanitizer = false;
 #endif
 
+// With any of them, what a test repeats takes many times as long.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kSanitizer = true;
+#elif defined(__has_feature)
+inline constexpr bool kSanitizer = kThreadSanitizer || __has_feature(address_sanitizer);
+#else
+inline constexpr bool kSanitizer = kThreadSanitizer;
+#endif
+
 }  // namespace kit

@@ -110,7 +110,7 @@ TEST(CopyThreads, AreAsManyAsTheProcessorsAllow) {
 // Blocks that nobody has taken are not copied, and those that a helper copies are waited for.
 TEST(CopyThreads, EndOfACopyLeavesNothingBehind) {
   CopyThreads threads(4);
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 50; ++i) {
     std::vector<std::byte> data(CopyThreads::kMinBytes);
     std::vector<std::byte> shared(CopyThreads::kMinBytes, std::byte{1});
     SharedCopy copy(threads, Box::contiguous(data.data(), data.size()), Direction::from_shared);
