@@ -10,6 +10,7 @@
 
 #include "base/folder_check.h"
 #include "base/number.h"
+#include "base/program_path.h"
 #include "base/toml_file.h"
 #include "cleave/registry.h"
 
@@ -34,6 +35,7 @@ class Loader {
 
   Configuration load() && {
     read_file();
+    apply_program();
     apply_tenant();
     read_environment();
     check_folder("cache", result_.settings.cache, 1, "nothing is kept between runs");
@@ -118,7 +120,8 @@ class Loader {
     if (value.path.size() == 3 && (value.path[0] == "kernels" || value.path[0] == "devices")) {
       return apply_named(origin, key, value);
     }
-    if (value.path.size() == 3 && value.path[0] == "tenants") return note_tenant(origin, key, value);
+    if (value.path.size() == 3 && (value.path[0] == "tenants" || value.path[0] == "programs"))
+      return note_table(origin, key, value);
     const std::string place = std::string(origin).append(": ").append(key);
     for (const Setting& setting : settings_list()) {
       if (key == setting.key) return set(setting, value.text, origin, place);
@@ -150,34 +153,46 @@ class Loader {
     result_.lines.push_back({key, value.text, origin, ""});
   }
 
-  // A setting of the table [tenants."NAME"], whoever the tenant is.
-  struct TenantValue {
-    std::string tenant;
+  // A setting of a table [programs."PATTERN"] or [tenants."NAME"], whichever process it is for.
+  struct TableValue {
+    std::string name;
     const Setting* setting;
     std::string text;
     std::string origin;
     std::string place;
   };
 
-  void note_tenant(const std::string& origin, const std::string& key, const TomlValue& value) {
+  void note_table(const std::string& origin, const std::string& key, const TomlValue& value) {
     constexpr std::pair<std::string_view, std::string_view> kNames[] = {{"weight", "turns.weight"},
                                                                         {"cap", "limits.cap"},
                                                                         {"memory", "limits.memory"},
-                                                                        {"priority", "turns.priority"}};
+                                                                        {"priority", "turns.priority"},
+                                                                        {"tenant", "limits.tenant"}};
+    const bool of_tenant = value.path[0] == "tenants";
     const std::string place = origin + ": " + key;
-    if (!is_tenant_name(value.path[1]))
+    if (of_tenant && !is_tenant_name(value.path[1]))
       return problem(place + ": a tenant's name has up to 63 letters, digits and any of ._-:@/");
-    const auto* const known = std::find_if(std::begin(kNames), std::end(kNames),
-                                           [&](const auto& name) { return name.first == value.path[2]; });
-    if (known == std::end(kNames))
-      return problem(place + " is not a setting: expected weight, cap, memory or priority");
+    const auto* const last = std::end(kNames) - (of_tenant ? 1 : 0);
+    const auto* const known =
+        std::find_if(std::begin(kNames), last, [&](const auto& name) { return name.first == value.path[2]; });
+    if (known == last)
+      return problem(place + " is not a setting: expected weight, cap, memory" +
+                     (of_tenant ? " or priority" : ", priority or tenant"));
     const auto& all = settings_list();
     const auto setting =
         std::find_if(all.begin(), all.end(), [&](const Setting& each) { return each.key == known->second; });
     Settings scratch;
     if (!setting->apply(scratch, value.text))
       return problem(place + "=\"" + value.text + "\": expected " + setting->expected);
-    tenants_.push_back({value.path[1], &*setting, value.text, origin, place});
+    (of_tenant ? tenants_ : programs_).push_back({value.path[1], &*setting, value.text, origin, place});
+  }
+
+  void apply_program() {
+    if (programs_.empty()) return;
+    const std::string program = program_path();
+    for (const TableValue& value : programs_) {
+      if (is_program(program, value.name)) set(*value.setting, value.text, value.origin, value.place);
+    }
   }
 
   void apply_tenant() {
@@ -188,8 +203,8 @@ class Loader {
         if (std::string_view(setting.variable) == kTenantVariable) setting.apply(scratch, named);
       }
     }
-    for (const TenantValue& value : tenants_) {
-      if (value.tenant == scratch.limits.tenant) set(*value.setting, value.text, value.origin, value.place);
+    for (const TableValue& value : tenants_) {
+      if (value.name == scratch.limits.tenant) set(*value.setting, value.text, value.origin, value.place);
     }
   }
 
@@ -244,7 +259,8 @@ class Loader {
   const Environment& environment_;
   const std::optional<std::string_view> tenant_;
   Configuration result_;
-  std::vector<TenantValue> tenants_;
+  std::vector<TableValue> programs_;
+  std::vector<TableValue> tenants_;
 };
 
 }  // namespace

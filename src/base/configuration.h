@@ -4,7 +4,8 @@
 //   - $XDG_CONFIG_HOME/cleave/cleave.toml ($HOME/.config if XDG_CONFIG_HOME is unset),
 //   - /etc/cleave/cleave.toml.
 //
-// What the file's table [tenants."NAME"] says of this process's tenant replaces what the rest of the file says.
+// What the file's tables [programs."PATTERN"] say of this process's program replaces what the rest of the file says, a later table
+// what an earlier one says; and the table [tenants."NAME"] of its tenant replaces both.
 //
 // Not thread-safe: loaded once, read-only from then on.
 #pragma once

@@ -160,7 +160,7 @@ inline constexpr const char* kAlphaExpected =
     "a whole number from 1 to 1000000, or a table VMS:ALPHA with ascending numbers of VMs, such as "
     "1:10,2:7,4:4";
 
-// All settings but the tables [kernels], [devices] and [tenants], in the order in which they are shown to users.
+// All settings but the tables [kernels], [devices], [programs] and [tenants], in the order in which they are shown to users.
 const std::vector<Setting>& settings_list();
 
 // A value that has been renamed. The old name is accepted as an alias; using it prints one line on standard error.

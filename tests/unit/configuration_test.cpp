@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "base/program_path.h"
 #include "tests/kit/temporary_folder.h"
 
 namespace cleave::base {
@@ -142,6 +143,38 @@ TEST_F(ConfigurationTest, MistakesInTheTableOfAnyTenantAreReported) {
               ElementsAre(HasSubstr("expected weight, cap, memory or priority")));
   EXPECT_THAT(with_file("[tenants.\"b b\"]\nweight = 5\n").problems,
               ElementsAre(HasSubstr("a tenant's name has up to 63 letters")));
+}
+
+TEST_F(ConfigurationTest, AProgramsTablesReplaceWhatTheRestOfTheFileSays) {
+  const std::string path = program_path();
+  const Configuration configuration = with_file(
+      "[turns]\nweight = 50\npriority = \"background\"\n[limits]\nmemory = \"1G\"\n"
+      "[programs.\"base_*\"]\nweight = 300\ntenant = \"alice\"\ncap = \"20%\"\n"
+      "[programs.\"" +
+      path +
+      "\"]\npriority = \"high\"\n"
+      "[programs.\"other\"]\nmemory = \"2G\"\n[programs.\"/bin/base_test\"]\nweight = 7\n"
+      "[tenants.\"alice\"]\ncap = \"30%\"\n");
+  EXPECT_THAT(configuration.problems, IsEmpty());
+  EXPECT_EQ(configuration.settings.turns.weight, 300U);
+  EXPECT_EQ(configuration.settings.turns.priority, TurnPriority::high);
+  EXPECT_EQ(configuration.settings.limits.memory, std::uint64_t{1} << 30U);
+  EXPECT_EQ(configuration.settings.limits.tenant, "alice");
+  EXPECT_EQ(configuration.settings.limits.cap.permille, 300U) << "a tenant's table comes last";
+  EXPECT_EQ(origin_of(configuration, "turns.priority"), file_path() + ":11");
+}
+
+TEST_F(ConfigurationTest, TheEnvironmentWinsOverAProgramsTable) {
+  const Configuration configuration =
+      with_file("[programs.\"base_test\"]\nweight = 300\n", {{"CLEAVE_WEIGHT", "7"}});
+  EXPECT_EQ(configuration.settings.turns.weight, 7U);
+}
+
+TEST_F(ConfigurationTest, MistakesInTheTableOfAnyProgramAreReported) {
+  EXPECT_THAT(with_file("[programs.\"other\"]\nmemory = \"much\"\n").problems,
+              ElementsAre(AllOf(HasSubstr("programs.other.memory=\"much\""), HasSubstr("512M or 2G"))));
+  EXPECT_THAT(with_file("[programs.\"other\"]\nslices = 5\n").problems,
+              ElementsAre(HasSubstr("expected weight, cap, memory, priority or tenant")));
 }
 
 TEST_F(ConfigurationTest, AlphaMayDependOnTheNumberOfVms) {

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/own_descriptors.h"
+#include "base/program_path.h"
 #include "interpose/drivers/device_facts.h"
 #include "interpose/state/cache_folder.h"
 #include "learn/cost_table.h"
@@ -37,12 +38,10 @@ std::string read_beginning(const char* path, std::size_t most) {
 
 // A hash of the executable's path and its arguments; 0 if they are not known.
 std::uint64_t this_program() {
-  std::string path(4096, '\0');
-  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
+  const std::string path = base::program_path();
   const std::string arguments = read_beginning("/proc/self/cmdline", kMaxCommandLine);
-  if (length <= 0 || arguments.empty()) return 0;
-  return base::hash_of(arguments,
-                       base::hash_of(std::string_view(path).substr(0, static_cast<std::size_t>(length))));
+  if (path.empty() || arguments.empty()) return 0;
+  return base::hash_of(arguments, base::hash_of(path));
 }
 
 std::vector<cl_device_id> devices_of(const ListedPlatform& platform) {
