@@ -200,7 +200,7 @@ char switch_name[] = "cleave";
 char switch_values[] = "on|off";
 char switch_help[] = "Whether Cleave keeps this job to its shards of a GPU; off where the site allows it";
 char priority_name[] = "cleave-priority";
-char priority_values[] = "high|normal|background";
+char priority_values[] = "high|normal|background|idle";
 char priority_help[] = "The class in which this job takes its turns on a shared GPU";
 
 spank_option options[] = {{switch_name, switch_values, switch_help, 1, 0, take_switch},

@@ -42,8 +42,8 @@ Priority priority_of(const Site& site, const Wishes& wishes, std::vector<std::st
   if (wishes.priority.empty()) return usual;
   const auto wanted = parse_priority(wishes.priority);
   if (!wanted) {
-    notes.push_back("--cleave-priority=" + wishes.priority + ": expected high, normal or background; it is " +
-                    name(usual));
+    notes.push_back("--cleave-priority=" + wishes.priority +
+                    ": expected high, normal, background or idle; it is " + name(usual));
     return usual;
   }
   if (*wanted <= site.highest) return *wanted;

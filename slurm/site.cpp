@@ -70,7 +70,7 @@ constexpr Word kWords[] = {
      [](Site& site, std::string_view value) { return set_flag(site.user_may_override, value); }},
     {"off", "yes or no",
      [](Site& site, std::string_view value) { return set_flag(site.user_may_switch_off, value); }},
-    {"priority", "high, normal or background", set_priority},
+    {"priority", "high, normal, background or idle", set_priority},
     {"accounting", "yes or no",
      [](Site& site, std::string_view value) { return set_flag(site.accounting, value); }},
     {"registry", "an absolute path",
@@ -98,7 +98,7 @@ std::string apply(Site& site, std::string_view word) {
 }  // namespace
 
 std::optional<Priority> parse_priority(std::string_view text) {
-  for (const Priority each : {Priority::background, Priority::normal, Priority::high}) {
+  for (const Priority each : {Priority::idle, Priority::background, Priority::normal, Priority::high}) {
     if (text == name(each)) return each;
   }
   return std::nullopt;
@@ -106,6 +106,8 @@ std::optional<Priority> parse_priority(std::string_view text) {
 
 const char* name(Priority priority) {
   switch (priority) {
+    case Priority::idle:
+      return "idle";
     case Priority::background:
       return "background";
     case Priority::normal:

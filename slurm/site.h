@@ -12,7 +12,7 @@
 namespace cleave::slurm {
 
 // In the order of rank, lowest first; in the words of CLEAVE_PRIORITY.
-enum class Priority : std::uint8_t { background, normal, high };
+enum class Priority : std::uint8_t { idle, background, normal, high };
 
 std::optional<Priority> parse_priority(std::string_view text);
 const char* name(Priority priority);

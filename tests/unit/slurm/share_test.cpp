@@ -124,6 +124,8 @@ TEST(Share, APriorityIsNoHigherThanTheSiteAllows) {
   EXPECT_EQ(priority("priority=high", "high"), "high");
   EXPECT_EQ(priority("priority=high", ""), "normal");
   EXPECT_EQ(priority("priority=background", ""), "background");
+  EXPECT_EQ(priority("priority=normal", "idle"), "idle");
+  EXPECT_EQ(priority("priority=idle", "background"), "idle noted");
   EXPECT_EQ(priority("priority=high", "urgent"), "normal noted");
 }
 
