@@ -10,17 +10,11 @@
 
 #include <CL/cl.h>
 
-#include <array>
-#include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <fnmatch.h>
 #include <fstream>
 #include <functional>
 #include <string>
-#include <tuple>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 namespace bad {

@@ -40,7 +40,8 @@ void map(Rig& rig) {
     vary_and(
         rig, blocking == CL_TRUE ? "clEnqueueMapBuffer" : "clEnqueueMapBuffer (not blocking)",
         clEnqueueMapBuffer, "queue buffer blocking flags offset size waits list event error",
-        [&](void* mapped) {
+        [&](Word result) {
+          void* const mapped = from_word<void*>(result);
           clFinish(rig.queue);
           // Whichever it is.
           for (cl_mem memory : {rig.buffer, rig.sub_buffer, rig.write_only, rig.read_only, rig.no_access}) {
@@ -57,7 +58,8 @@ void map(Rig& rig) {
   vary_and(
       rig, "clEnqueueMapImage", clEnqueueMapImage,
       "queue image blocking flags origin region row slice waits list event error",
-      [&](void* mapped) {
+      [&](Word result) {
+        void* const mapped = from_word<void*>(result);
         if (mapped != nullptr) clEnqueueUnmapMemObject(rig.queue, rig.image, mapped, 0, nullptr, nullptr);
       },
       rig.queue, rig.image, CL_TRUE, CL_MAP_READ, kNone, kSmall, rig.values.data(), rig.values.data() + 1, 0,
@@ -120,8 +122,9 @@ void use_svm(Rig& rig) {
        kNoWaits, &rig.event);
   vary_and(
       rig, "clEnqueueSVMMap", clEnqueueSVMMap, "queue blocking flags pointer size waits list event",
-      [&](cl_int error) {
-        if (error == CL_SUCCESS) clEnqueueSVMUnmap(rig.queue, rig.svm, 0, nullptr, nullptr);
+      [&](Word result) {
+        if (from_word<cl_int>(result) == CL_SUCCESS)
+          clEnqueueSVMUnmap(rig.queue, rig.svm, 0, nullptr, nullptr);
       },
       rig.queue, CL_TRUE, CL_MAP_READ, rig.svm, 64, 0, kNoWaits, &rig.event);
   vary(rig, "clEnqueueSVMUnmap", clEnqueueSVMUnmap, "queue pointer waits list event", rig.queue, rig.svm, 0,

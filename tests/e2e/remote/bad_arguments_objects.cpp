@@ -223,7 +223,7 @@ void make_programs(Rig& rig) {
        names, nullptr, nullptr);
   const cl_program programs[8] = {program};
   vary(rig, "clLinkProgram", clLinkProgram, "context count devices options programs list notify data error",
-       rig.context, 1, devices, "", 1, programs, nullptr, nullptr, &rig.error);
+       rig.context, 1, devices, "-create-library", 1, programs, nullptr, nullptr, &rig.error);
   vary(rig, "clLinkProgram (uncompiled)", clLinkProgram,
        "context count devices options programs list notify data error", rig.context, 0, nullptr, nullptr, 1,
        headers, nullptr, nullptr, &rig.error);
@@ -241,8 +241,8 @@ void make_kernels(Rig& rig) {
   cl_kernel kernels[8] = {};
   vary_and(
       rig, "clCreateKernelsInProgram", clCreateKernelsInProgram, "program count kernels number",
-      [&](cl_int error) {
-        if (error == CL_SUCCESS && kernels[0] != nullptr) clReleaseKernel(kernels[0]);
+      [&](Word result) {
+        if (from_word<cl_int>(result) == CL_SUCCESS && kernels[0] != nullptr) clReleaseKernel(kernels[0]);
         kernels[0] = nullptr;
       },
       rig.program, 1, kernels, &rig.number);

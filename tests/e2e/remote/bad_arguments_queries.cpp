@@ -9,10 +9,10 @@ struct Range {
   cl_uint last;
 };
 
-// get(name, size, value, size_ret) is a query of an object. Values are pointers or texts that differ: only how much of them is
+// A query of an object. Values are pointers or texts that differ: only how much of them is
 // written is printed.
-template <typename Get>
-void query(Rig& rig, const std::string& function, std::initializer_list<Range> ranges, Get get) {
+using Get = std::function<cl_int(cl_uint name, std::size_t size, void* value, std::size_t* size_ret)>;
+void query(Rig& rig, const std::string& function, std::initializer_list<Range> ranges, const Get& get) {
   for (const Range range : ranges) {
     for (cl_uint name = range.first; name <= range.last; ++name) {
       for (const std::size_t size :
@@ -139,8 +139,8 @@ void call_queries(Rig& rig) {
       const cl_device_partition_property list[8] = {first, second, 0};
       const std::string name =
           "clCreateSubDevices (" + std::to_string(first) + " " + std::to_string(second) + ")";
-      vary(rig, name.c_str(), clCreateSubDevices, "device list entries devices number", rig.device, list, 8,
-           devices, &rig.number);
+      vary(rig, name, clCreateSubDevices, "device list entries devices number", rig.device, list, 8, devices,
+           &rig.number);
     }
   }
   cl_ulong times[2];
