@@ -167,8 +167,15 @@ cl_int CL_API_CALL clGetEventProfilingInfo(cl_event handle, cl_profiling_info na
       (state_of<QueueState>(*state->queue).properties.load() & CL_QUEUE_PROFILING_ENABLE) != 0;
   if (!profiles || current_status(*state) != CL_COMPLETE || !state->has_times)
     return CL_PROFILING_INFO_NOT_AVAILABLE;
-  if (name < CL_PROFILING_COMMAND_QUEUED || name > CL_PROFILING_COMMAND_COMPLETE) return CL_INVALID_VALUE;
-  return InfoOutput{size, value, size_ret}.write(state->times[name - CL_PROFILING_COMMAND_QUEUED]);
+  const InfoOutput output{size, value, size_ret};
+  if (name < CL_PROFILING_COMMAND_QUEUED || name > CL_PROFILING_COMMAND_COMPLETE) {
+    if (value != nullptr) return CL_INVALID_VALUE;
+    // Some drivers know a size for any name.
+    return query_into(
+        *state->connection,
+        {.what = wire::InfoSubject::event_profiling, .object = state->id, .param = name, .index = 1}, output);
+  }
+  return output.write(state->times[name - CL_PROFILING_COMMAND_QUEUED]);
 }
 
 }  // namespace cleave::remote::client

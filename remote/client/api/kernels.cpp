@@ -1,5 +1,6 @@
 // Creating, cloning and querying kernels.
 #include <algorithm>
+#include <optional>
 
 #include "remote/client/api/api.h"
 #include "remote/client/api/programs.h"
@@ -76,12 +77,13 @@ cl_kernel create_kernel(Object& program, const char* name, cl_int* error_ret) {
   return made.finish(error, error_ret);
 }
 
-// The device of a query: null means the only one, if there is only one.
-Object* device_for(const KernelState& kernel, cl_device_id handle) {
+// The device of a query; 0 for none: what that means, if anything, is for the driver to say.
+std::optional<Id> device_for(const KernelState& kernel, cl_device_id handle) {
+  if (handle == nullptr) return 0;
   const auto& devices = state_of<ProgramState>(*kernel.program).devices;
-  if (handle == nullptr) return devices.size() == 1 ? devices[0] : nullptr;
   Object* const device = find(handle);
-  return std::find(devices.begin(), devices.end(), device) != devices.end() ? device : nullptr;
+  if (std::find(devices.begin(), devices.end(), device) == devices.end()) return std::nullopt;
+  return state_of<DeviceState>(*device).id;
 }
 
 }  // namespace
@@ -161,10 +163,9 @@ cl_int CL_API_CALL clGetKernelWorkGroupInfo(cl_kernel handle, cl_device_id devic
                                             size_t* size_ret) {
   KernelState* const state = find_state(handle);
   if (state == nullptr) return CL_INVALID_KERNEL;
-  Object* const device = device_for(*state, device_handle);
-  if (device == nullptr) return CL_INVALID_DEVICE;
-  const ServerQuery query{wire::InfoSubject::kernel_work_group, state->id, name,
-                          state_of<DeviceState>(*device).id};
+  const std::optional<Id> device = device_for(*state, device_handle);
+  if (!device) return CL_INVALID_DEVICE;
+  const ServerQuery query{wire::InfoSubject::kernel_work_group, state->id, name, *device};
   const InfoOutput output{size, value, size_ret};
   // These two depend on the arguments.
   if (name == CL_KERNEL_LOCAL_MEM_SIZE || name == CL_KERNEL_PRIVATE_MEM_SIZE)
@@ -177,14 +178,14 @@ cl_int CL_API_CALL clGetKernelSubGroupInfo(cl_kernel handle, cl_device_id device
                                            const void* input, size_t size, void* value, size_t* size_ret) {
   KernelState* const state = find_state(handle);
   if (state == nullptr) return CL_INVALID_KERNEL;
-  Object* const device = device_for(*state, device_handle);
-  if (device == nullptr) return CL_INVALID_DEVICE;
+  const std::optional<Id> device = device_for(*state, device_handle);
+  if (!device) return CL_INVALID_DEVICE;
   const auto* const bytes = static_cast<const std::uint8_t*>(input);
   return query_into(*state->connection,
                     {.what = wire::InfoSubject::kernel_sub_group,
                      .object = state->id,
                      .param = name,
-                     .device = state_of<DeviceState>(*device).id,
+                     .device = *device,
                      .input = {bytes, input == nullptr ? 0 : input_size}},
                     {size, value, size_ret});
 }

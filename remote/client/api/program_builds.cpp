@@ -222,13 +222,13 @@ cl_int CL_API_CALL clGetProgramBuildInfo(cl_program handle, cl_device_id device_
   ProgramState* const state = find_state(handle);
   if (state == nullptr) return CL_INVALID_PROGRAM;
   Object* const device = find(device_handle);
-  if (device == nullptr ||
+  // Without a device it is for the driver to say.
+  if (device_handle != nullptr &&
       std::find(state->devices.begin(), state->devices.end(), device) == state->devices.end())
     return CL_INVALID_DEVICE;
-  return cached_or_queried(
-      *state->connection, state->infos,
-      {wire::InfoSubject::program_build, state->id, name, state_of<DeviceState>(*device).id},
-      {size, value, size_ret});
+  const Id id = device == nullptr ? 0 : state_of<DeviceState>(*device).id;
+  return cached_or_queried(*state->connection, state->infos,
+                           {wire::InfoSubject::program_build, state->id, name, id}, {size, value, size_ret});
 }
 
 }  // namespace cleave::remote::client
