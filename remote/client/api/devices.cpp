@@ -42,8 +42,9 @@ cl_int create_sub_devices(Connection& connection, Object& object, const std::vec
     if (wanted) devices[i] = create_sub_device(connection, object, first + i, *made->Get(i));
     if (!wanted || devices[i] == nullptr) connection.release(first + i, true);
   }
+  if (devices != nullptr && !wanted) return CL_INVALID_VALUE;
   if (count != nullptr) *count = available;
-  return devices != nullptr && entries < available ? CL_INVALID_VALUE : CL_SUCCESS;
+  return CL_SUCCESS;
 }
 
 // Other bits are ignored next to these, as drivers do.
@@ -60,13 +61,9 @@ cl_int CL_API_CALL clGetDeviceIDs(cl_platform_id handle, cl_device_type type, cl
   if (handle == nullptr) initialize();
   if (handle == nullptr ? catalog.platform == nullptr : find(handle) == nullptr) return CL_INVALID_PLATFORM;
   if (!is_a_type(type)) return CL_INVALID_DEVICE_TYPE;
-  if ((entries == 0) == (devices != nullptr) || (devices == nullptr && count == nullptr))
-    return CL_INVALID_VALUE;
+  if (devices == nullptr ? count == nullptr : entries == 0) return CL_INVALID_VALUE;
   const std::vector<Object*> found = devices_of_type(type);
-  if (found.empty()) {
-    if (count != nullptr) *count = 0;
-    return CL_DEVICE_NOT_FOUND;
-  }
+  if (found.empty()) return CL_DEVICE_NOT_FOUND;
   if (count != nullptr) *count = static_cast<cl_uint>(found.size());
   for (std::size_t i = 0; devices != nullptr && i < std::min<std::size_t>(entries, found.size()); ++i) {
     devices[i] = objects::handle_of<cl_device_id>(found[i]);
@@ -105,7 +102,8 @@ cl_int CL_API_CALL clCreateSubDevices(cl_device_id handle, const cl_device_parti
                                       cl_uint entries, cl_device_id* devices, cl_uint* count) {
   Object* const object = find(handle);
   if (object == nullptr) return CL_INVALID_DEVICE;
-  if (properties == nullptr) return CL_INVALID_VALUE;
+  if (properties == nullptr || (devices == nullptr ? count == nullptr : entries == 0))
+    return CL_INVALID_VALUE;
   // The list ends with a zero, and one of CL_DEVICE_PARTITION_BY_COUNTS with another zero.
   std::vector<std::int64_t> list;
   for (std::size_t i = 0; properties[i] != 0 && list.size() < kMaxSubDevices; ++i)

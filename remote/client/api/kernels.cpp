@@ -181,13 +181,15 @@ cl_int CL_API_CALL clGetKernelSubGroupInfo(cl_kernel handle, cl_device_id device
   const std::optional<Id> device = device_for(*state, device_handle);
   if (!device) return CL_INVALID_DEVICE;
   const auto* const bytes = static_cast<const std::uint8_t*>(input);
-  return query_into(*state->connection,
-                    {.what = wire::InfoSubject::kernel_sub_group,
-                     .object = state->id,
-                     .param = name,
-                     .device = *device,
-                     .input = {bytes, input == nullptr ? 0 : input_size}},
-                    {size, value, size_ret});
+  return query_into(
+      *state->connection,
+      {.what = wire::InfoSubject::kernel_sub_group,
+       .object = state->id,
+       .param = name,
+       .device = *device,
+       .index = value == nullptr ? UINT32_MAX : static_cast<cl_uint>(std::min<size_t>(size, 1U << 16U)),
+       .input = {bytes, input == nullptr ? 0 : input_size}},
+      {size, value, size_ret});
 }
 
 cl_int CL_API_CALL clGetKernelSubGroupInfoKHR(cl_kernel kernel, cl_device_id device,

@@ -61,12 +61,14 @@ InfoResult sub_group(const Table& cl, cl_kernel kernel, cl_device_id device, con
   if (size > kMostInput) return {CL_INVALID_VALUE, {}};
   std::vector<std::size_t> values(size / sizeof(std::size_t) + 1);
   if (size > 0) std::memcpy(values.data(), input->data(), size);
-  std::array<std::size_t, 3> answer{};
-  // `index` is the size of the program's buffer: the result's length may depend on it.
-  const std::size_t room = std::min<std::size_t>(query.index(), sizeof answer);
+  std::array<std::size_t, 64> answer{};
+  // The size of the program's buffer, on which the result's length may depend; the most: it has none.
+  const bool has_room = query.index() != UINT32_MAX;
+  const std::size_t room = has_room ? std::min<std::size_t>(query.index(), sizeof answer) : 0;
   std::size_t length = 0;
-  const cl_int error = cl.clGetKernelSubGroupInfo(
-      kernel, device, query.param(), size, size > 0 ? values.data() : nullptr, room, answer.data(), &length);
+  const cl_int error =
+      cl.clGetKernelSubGroupInfo(kernel, device, query.param(), size, size > 0 ? values.data() : nullptr,
+                                 room, has_room ? answer.data() : nullptr, &length);
   return value_result(error, answer.data(), std::min(length, sizeof answer));
 }
 
