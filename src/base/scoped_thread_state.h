@@ -22,13 +22,22 @@ class ScopedCancelDisable {
   int state_ = PTHREAD_CANCEL_ENABLE;
 };
 
-// Blocks all signals. A thread that is started meanwhile inherits that: the program's handlers expect to run on its own threads.
+// What threads of ours block: the program's handlers expect to run on its own threads. But not what a thread's own instructions
+// raise, since the system ends a process in which that is blocked, whatever handler there is: the program's may mend a fault (memory
+// under the write barrier of a garbage collector) or make a system call itself (a filter's SECCOMP_RET_TRAP).
+inline sigset_t signals_of_others() {
+  sigset_t signals;
+  sigfillset(&signals);
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&signals, own);
+  return signals;
+}
+
+// Blocks these signals. A thread that is started meanwhile inherits that.
 class ScopedSignalBlock {
  public:
   ScopedSignalBlock() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
+    const sigset_t blocked = signals_of_others();
+    pthread_sigmask(SIG_SETMASK, &blocked, &before_);
   }
   ScopedSignalBlock(const ScopedSignalBlock&) = delete;
   ScopedSignalBlock& operator=(const ScopedSignalBlock&) = delete;

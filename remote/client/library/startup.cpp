@@ -130,6 +130,7 @@ void start(bool plain_table) CLEAVE_REQUIRES(startup.mutex) {
   const base::Settings& all_settings = loaded->settings;
   const base::RemoteSettings& settings = all_settings.remote;
   start_trace(all_settings.trace);
+  client.callbacks.use_signals_of_this_thread();
   startup.table = make_table(plain_table);
   if (!client.objects.begin(startup.table, objects::Objects::Indexed::no)) {
     return base::log_line("no memory for the objects of remote devices");

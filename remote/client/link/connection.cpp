@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cctype>
-#include <csignal>
 #include <ctime>
 #include <exception>
 #include <poll.h>
@@ -306,9 +305,7 @@ bool Connection::sleep_until_readable(bool others_read, milliseconds most) {
 }
 
 void Connection::watch() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  const base::ScopedSignalBlock blocked;
   const base::ScopedPreciseSleep undisturbed;  // kFlushDelay is of the order of a timer's slack
   std::uint64_t before = 0;
   milliseconds rest = kMinRest;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cassert>
-#include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <exception>
@@ -28,15 +27,6 @@ unsigned usable_processors() {
   cpu_set_t ours;
   if (::sched_getaffinity(0, sizeof ours, &ours) != 0) return 1;  // more processors than the set has room for
   return static_cast<unsigned>(CPU_COUNT(&ours));
-}
-
-// A signal of a fault that is blocked ends the process, whatever handler the program has.
-void unblock_faults() {
-  sigset_t faults;
-  sigemptyset(&faults);
-  sigaddset(&faults, SIGSEGV);
-  sigaddset(&faults, SIGBUS);
-  pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
 }
 
 // Bypasses the caches for large data that is not read at once: no line is fetched only to be overwritten.
@@ -119,7 +109,6 @@ SharedCopy* CopyThreads::next_with_blocks() {
 }
 
 void CopyThreads::help() {
-  unblock_faults();
   base::MutexLock lock(mutex_);
   while (!ending_) {
     if (SharedCopy* const copy = next_with_blocks()) {

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <csignal>
 #include <cstring>
 #include <new>
-#include <pthread.h>
 #include <utility>
 
 namespace cleave::remote::client {
@@ -109,9 +107,6 @@ void Outbox::close() {
 }
 
 void Outbox::send_until_closed() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);
   base::MutexLock lock(mutex_);
   while (!closed_) {
     if (held_ == 0) {

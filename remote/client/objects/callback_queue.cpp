@@ -1,6 +1,5 @@
 #include "remote/client/objects/callback_queue.h"
 
-#include <csignal>
 #include <new>
 #include <pthread.h>
 #include <system_error>
@@ -28,17 +27,24 @@ void CallbackQueue::post(std::function<void()> function) {
   function();
 }
 
+void CallbackQueue::use_signals_of_this_thread() {
+  const base::MutexLock lock(mutex_);
+  pthread_sigmask(SIG_SETMASK, nullptr, &signals_);
+}
+
 void CallbackQueue::run() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  const sigset_t between = base::signals_of_others();
+  pthread_sigmask(SIG_SETMASK, &between, nullptr);
   for (;;) {
     base::MutexLock lock(mutex_);
     while (pending_.empty()) changed_.wait(lock);
     std::function<void()> function = std::move(pending_.front());
     pending_.pop_front();
+    const sigset_t signals = signals_;
     lock.unlock();
+    pthread_sigmask(SIG_SETMASK, &signals, nullptr);
     function();
+    pthread_sigmask(SIG_SETMASK, &between, nullptr);
   }
 }
 

@@ -5,13 +5,19 @@
 // The thread starts with the first post(). It is detached, belongs to the queue, which is never destroyed once it runs,
 // and ends with the process. After fork() the child begins without a thread and with an empty queue.
 //
+// The program's functions find the signals blocked that its own thread had blocked, as on the threads of a driver: they may raise
+// signals, have faults mended by a handler, and start threads and processes, which inherit the mask. Between them nearly all are
+// blocked (base/scoped_thread_state.h).
+//
 // Thread-safe. The mutex is a leaf: nothing else is locked while it is held.
 #pragma once
 
+#include <csignal>
 #include <deque>
 #include <functional>
 
 #include "base/mutex.h"
+#include "base/scoped_thread_state.h"
 
 namespace cleave::remote::client {
 
@@ -19,6 +25,9 @@ class CallbackQueue {
  public:
   // Calls `function` soon, or at once where no thread can be started.
   void post(std::function<void()> function) CLEAVE_EXCLUDES(mutex_);
+
+  // From now on functions run with the signals blocked that the calling thread has blocked.
+  void use_signals_of_this_thread() CLEAVE_EXCLUDES(mutex_);
 
   // Around fork() (base/fork_locks.h).
   void lock() CLEAVE_ACQUIRE(mutex_) { mutex_.lock(); }
@@ -31,6 +40,7 @@ class CallbackQueue {
   base::Mutex mutex_;
   base::CondVar changed_;
   std::deque<std::function<void()>> pending_ CLEAVE_GUARDED_BY(mutex_);
+  sigset_t signals_ CLEAVE_GUARDED_BY(mutex_) = base::signals_of_others();
   bool running_ CLEAVE_GUARDED_BY(mutex_) = false;
 };
 

@@ -3,6 +3,7 @@
 #include "remote/client/link/connection.h"
 
 #include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <future>
 #include <pthread.h>
@@ -47,6 +48,23 @@ struct Trace {
     return trace;
   }
 };
+
+// It may copy to and from the program's memory.
+TEST(Connection, WatcherTakesTheSignalsOfFaultsAlone) {
+  ScriptedServer server;
+  sigset_t blocked;
+  std::atomic<bool> over{false};
+  server.client().on_memory_released(1, 7, [&] {
+    pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+    over = true;
+  });
+  EXPECT_TRUE(server.say_gone(1));
+  ASSERT_TRUE(kit::eventually([&] { return over.load(); }));
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS})
+    EXPECT_EQ(sigismember(&blocked, signal), 0) << signal;
+  for (const int signal : {SIGTERM, SIGINT, SIGCHLD, SIGALRM, SIGUSR1, SIGPROF})
+    EXPECT_EQ(sigismember(&blocked, signal), 1) << signal;
+}
 
 // A context ends after all that is in it, whatever comes first.
 TEST(Connection, ContextEndsAfterItsMemory) {

@@ -180,7 +180,7 @@ TEST(CopyThreads, BlockAllSignalsButThoseOfFaults) {
   const auto bit = [](int signal) { return std::uint64_t{1} << static_cast<unsigned>(signal - 1); };
   constexpr std::array kOthers{SIGTERM, SIGINT, SIGCHLD, SIGALRM, SIGUSR1, SIGPROF};
   const auto is_helper = [&](std::uint64_t mask) {
-    return (mask & (bit(SIGSEGV) | bit(SIGBUS))) == 0 &&
+    return (mask & (bit(SIGSEGV) | bit(SIGBUS) | bit(SIGSYS))) == 0 &&
            std::all_of(kOthers.begin(), kOthers.end(), [&](int signal) { return (mask & bit(signal)) != 0; });
   };
   const auto helpers = [&] {
