@@ -34,6 +34,37 @@ std::span<iovec> without(std::span<iovec> parts, std::size_t size) {
   return parts;
 }
 
+// The system answers EFAULT for memory that is protected, where a driver's copy would have raised a fault, which the program's handler
+// may mend (the write barrier of a garbage collector). So the fault is had here, a bounded number of times in a call. Nothing is lost:
+// the system has taken no byte that it could not copy.
+class Faults {
+ public:
+  // Before the data that overwrites the memory. False: it was for nothing too often.
+  bool before_reading(std::span<std::byte> into) {
+    for_each_page(into, [](volatile std::byte& byte) { byte = std::byte{}; });
+    return ++met_ < kMost;
+  }
+  bool before_writing(std::span<const iovec> parts) {
+    for (const iovec& part : parts) {
+      for_each_page({static_cast<std::byte*>(part.iov_base), part.iov_len},
+                    [](volatile std::byte& byte) { static_cast<void>(std::byte{byte}); });
+    }
+    return ++met_ < kMost;
+  }
+
+ private:
+  static constexpr int kMost = 1000;
+  static constexpr std::size_t kLeastPage = 4096;
+
+  template <typename Touch>
+  static void for_each_page(std::span<std::byte> memory, Touch touch) {
+    for (std::size_t at = 0; at < memory.size(); at += kLeastPage) touch(memory[at]);
+    if (!memory.empty()) touch(memory.back());
+  }
+
+  int met_ = 0;
+};
+
 class SocketStream final : public Stream {
  public:
   SocketStream(int socket, Process process) : socket_(socket, process) {
@@ -44,12 +75,14 @@ class SocketStream final : public Stream {
 
   ReadStatus read(std::span<std::byte> into, std::size_t& size, Time until) override {
     if (!socket_.was_ours_lately()) return ReadStatus::closed;
+    Faults faults;
     while (true) {
       const ssize_t got = ::recv(descriptor(), into.data(), into.size(), 0);
       if (got > 0) {
         size = static_cast<std::size_t>(got);
         return ReadStatus::data;
       }
+      if (got < 0 && errno == EFAULT && faults.before_reading(into)) continue;
       if (got == 0 || (errno != EAGAIN && errno != EINTR)) return ReadStatus::closed;
       if (errno == EINTR) continue;
       if (until == kNoWait || !wait_for(descriptor(), POLLIN, until)) return ReadStatus::timeout;
@@ -67,6 +100,7 @@ class SocketStream final : public Stream {
 
   bool write_some(std::span<iovec>& parts) override {
     parts = without(parts, 0);
+    Faults faults;
     while (!parts.empty()) {
       msghdr message{};
       message.msg_iov = parts.data();
@@ -75,7 +109,7 @@ class SocketStream final : public Stream {
       const ssize_t sent = ::sendmsg(descriptor(), &message, MSG_NOSIGNAL);
       if (sent >= 0) {
         parts = without(parts, static_cast<std::size_t>(sent));
-      } else if (errno != EINTR) {
+      } else if (errno != EINTR && (errno != EFAULT || !faults.before_writing(parts))) {
         return errno == EAGAIN;
       }
     }

@@ -1,9 +1,12 @@
 // Addresses, streams and frames on them, over sockets of the test's own.
+#include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <numeric>
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -74,6 +77,46 @@ TEST(Stream, ReadRespectsItsTimeout) {
   EXPECT_EQ(pair.left->read(buffer, size, begin + milliseconds(50)), ReadStatus::timeout);
   EXPECT_GE(steady_clock::now() - begin, milliseconds(50));
   EXPECT_LT(steady_clock::now() - begin, seconds(5));
+}
+
+void make_accessible(int, siginfo_t* fault, void*) {
+  const auto page = reinterpret_cast<std::uintptr_t>(fault->si_addr) & ~std::uintptr_t{4095};
+  ::mprotect(reinterpret_cast<void*>(page), 4096, PROT_READ | PROT_WRITE);
+}
+
+// As under the write barrier of a garbage collector: a driver's copy raises faults that the program's handler mends.
+TEST(Stream, FaultsOfTheProgramsMemoryAreRaised) {
+  constexpr std::size_t kSize = 16384;
+  const Pair pair;
+  auto* const memory = static_cast<std::byte*>(
+      ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(memory, MAP_FAILED);
+  struct sigaction action {};
+  struct sigaction before {};
+  action.sa_sigaction = &make_accessible;
+  action.sa_flags = SA_SIGINFO;
+  ASSERT_EQ(::sigaction(SIGSEGV, &action, &before), 0);
+  std::array<iovec, 1> parts{{{memory + 100, kSize - 200}}};
+  std::fill_n(memory, kSize, std::byte{7});
+  for (const int protection : {PROT_NONE, PROT_READ}) {
+    ASSERT_EQ(::mprotect(memory, kSize, PROT_NONE), 0);
+    parts.front() = {memory + 100, kSize - 200};
+    EXPECT_TRUE(pair.left->write(parts, kPatience));
+    std::fill_n(memory, kSize, std::byte{});
+    ASSERT_EQ(::mprotect(memory, kSize, protection), 0);
+    std::size_t size = 0;
+    for (std::size_t at = 100; at < kSize - 100; at += size) {
+      ASSERT_EQ(pair.right->read({memory + at, kSize - 100 - at}, size, steady_clock::now() + kPatience),
+                ReadStatus::data);
+    }
+    EXPECT_TRUE(
+        std::all_of(memory + 100, memory + kSize - 100, [](std::byte one) { return one == std::byte{7}; }));
+    EXPECT_EQ(memory[99], std::byte{});
+    EXPECT_EQ(memory[kSize - 100], std::byte{});
+    std::fill_n(memory, kSize, std::byte{7});
+  }
+  ::sigaction(SIGSEGV, &before, nullptr);
+  ::munmap(memory, kSize);
 }
 
 TEST(Stream, WriteToAStalledReaderTimesOut) {
