@@ -6,6 +6,16 @@
 
 #include <sys/mman.h>
 
+// In a program with LeakSanitizer, which does not look for pointers in mapped memory by itself; else null.
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+extern "C" {
+[[gnu::weak, gnu::visibility("default")]] void __lsan_register_root_region(const void* begin,
+                                                                           std::size_t size);
+[[gnu::weak, gnu::visibility("default")]] void __lsan_unregister_root_region(const void* begin,
+                                                                             std::size_t size);
+}
+// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+
 namespace cleave::objects {
 namespace {
 
@@ -30,7 +40,9 @@ void* preferred_address() {
 
 Arena::~Arena() {
   const base::MutexLock lock(mutex_);
-  if (reserved_ != 0) munmap(at(0), reserved_);
+  if (reserved_ == 0) return;
+  if (__lsan_unregister_root_region != nullptr) __lsan_unregister_root_region(at(0), reserved_);
+  munmap(at(0), reserved_);
 }
 
 bool Arena::begin(const Table& dispatch) {
@@ -43,6 +55,7 @@ bool Arena::begin(const Table& dispatch) {
     if (range == MAP_FAILED) continue;
     reserved_ = size;
     base_.store(reinterpret_cast<std::uintptr_t>(range), std::memory_order_relaxed);
+    if (__lsan_register_root_region != nullptr) __lsan_register_root_region(range, size);
     return commit_more();
   }
   return false;

@@ -8,10 +8,53 @@
 
 #include "tests/kit/threads.h"
 
+namespace {
+
+// What LeakSanitizer has been told to search for pointers.
+struct RootRegion {
+  const void* begin;
+  std::size_t size;
+  bool operator==(const RootRegion&) const = default;
+};
+std::vector<RootRegion> root_regions;
+
+}  // namespace
+
+// In a build with a sanitizer, its own take the place of these.
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+extern "C" {
+void __lsan_register_root_region(const void* begin, std::size_t size);
+void __lsan_unregister_root_region(const void* begin, std::size_t size);
+[[gnu::weak]] void __lsan_register_root_region(const void* begin, std::size_t size) {
+  root_regions.push_back({begin, size});
+}
+[[gnu::weak]] void __lsan_unregister_root_region(const void* begin, std::size_t size) {
+  std::erase(root_regions, RootRegion{begin, size});
+}
+}
+// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+
 namespace cleave::objects {
 namespace {
 
 const Table kTable{};
+
+// Else a program with LeakSanitizer would end with an error, for what is reachable from objects alone.
+TEST(Arena, IsSearchedForPointersByLeakSanitizer) {
+  __lsan_register_root_region(&kTable, sizeof kTable);
+  const bool is_told = !root_regions.empty();
+  __lsan_unregister_root_region(&kTable, sizeof kTable);
+  if (!is_told) GTEST_SKIP() << "the sanitizer's own are in place";
+  {
+    Arena arena;
+    ASSERT_TRUE(arena.begin(kTable));
+    const auto* const object = reinterpret_cast<const std::byte*>(arena.allocate());
+    ASSERT_EQ(root_regions.size(), 1U);
+    const auto* const begin = static_cast<const std::byte*>(root_regions.front().begin);
+    EXPECT_TRUE(begin <= object && object + kObjectSize <= begin + root_regions.front().size);
+  }
+  EXPECT_TRUE(root_regions.empty());
+}
 
 struct ObjectsTest : testing::Test {
   void SetUp() override {
