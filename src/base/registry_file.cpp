@@ -6,7 +6,10 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <dirent.h>
 #include <fcntl.h>
+#include <map>
+#include <string_view>
 #include <unistd.h>
 
 #include <sys/resource.h>
@@ -50,6 +53,12 @@ mode_t mode_in(int folder) {
   return 0600 | shared | shared << 1U;
 }
 
+bool is_registry_file_name(std::string_view name, std::string_view kind) {
+  constexpr std::size_t kDigits = 16;
+  return name.size() == kind.size() + 1 + kDigits && name.starts_with(kind) && name[kind.size()] == '-' &&
+         name.find_first_not_of("0123456789abcdef", kind.size() + 1) == std::string_view::npos;
+}
+
 }  // namespace
 
 std::string registry_file_name(const char* kind, const std::string& identity, std::uint32_t version) {
@@ -85,6 +94,22 @@ int open_or_create_registry_file(int folder, const std::string& name) {
     if (errno != EEXIST) return -1;
   }
   return -1;
+}
+
+std::vector<std::string> registry_files(int folder, const char* kind) {
+  std::vector<std::string> names;
+  const FolderList list = open_folder_list(folder);
+  if (!list) return names;
+  std::map<uid_t, std::size_t> files;
+  while (const dirent* const each = readdir(list.get())) {
+    struct stat status {};
+    if (is_registry_file_name(each->d_name, kind) &&
+        fstatat(folder, each->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        files[status.st_uid]++ < kMostFilesOfOwner)
+      names.emplace_back(each->d_name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 bool try_lock_byte(int fd, off_t offset) {

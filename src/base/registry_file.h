@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -24,6 +25,11 @@ int open_registry_folder(const std::string& folder);
 // not exist, writable for those who may write the folder.
 int open_registry_file(int folder, const std::string& name);
 int open_or_create_registry_file(int folder, const std::string& name);
+
+// The files of this kind in that folder that readers look at, sorted. Of one owner there are no more than kMostFilesOfOwner, so that
+// nobody hides others' files behind his own, or has readers spend their time on them. Throws only for want of memory.
+inline constexpr std::size_t kMostFilesOfOwner = 32;
+std::vector<std::string> registry_files(int folder, const char* kind);
 
 // False at once, with EAGAIN or EACCES, if another process has the byte locked.
 bool try_lock_byte(int fd, off_t offset);

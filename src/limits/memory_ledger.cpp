@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits>
 #include <span>
@@ -236,18 +235,11 @@ void read_one(int folder, const std::string& name, std::vector<LedgerReport>& re
 }  // namespace
 
 std::vector<LedgerReport> read_ledgers(const std::string& folder) {
-  constexpr std::size_t kMostLedgers = 256;
   std::vector<LedgerReport> reports;
   const base::FileDescriptor registry(base::open_registry_folder(folder));
-  const base::FolderList list = base::open_folder_list(registry.get());
-  if (!list) return reports;
-  std::vector<std::string> names;
-  while (const dirent* const each = readdir(list.get())) {
-    if (std::string_view(each->d_name).starts_with("memory-")) names.emplace_back(each->d_name);
-    if (names.size() == kMostLedgers) break;
-  }
-  std::sort(names.begin(), names.end());
-  for (const std::string& name : names) read_one(registry.get(), name, reports);
+  if (!registry.is_open()) return reports;
+  for (const std::string& name : base::registry_files(registry.get(), "memory"))
+    read_one(registry.get(), name, reports);
   return reports;
 }
 

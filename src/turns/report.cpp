@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <dirent.h>
 #include <fcntl.h>
 #include <memory>
 #include <string_view>
@@ -18,14 +17,6 @@
 
 namespace cleave::turns {
 namespace {
-
-constexpr std::size_t kMostFiles = 256;
-
-bool is_file_name(std::string_view name) {
-  constexpr std::string_view kPrefix = "turns-";
-  return name.starts_with(kPrefix) && name.size() == kPrefix.size() + 16 &&
-         name.find_first_not_of("0123456789abcdef", kPrefix.size()) == std::string_view::npos;
-}
 
 // Whether the participant lives. If the system cannot tell, it counts as alive.
 bool is_locked(int file, std::uint32_t slot) {
@@ -160,14 +151,9 @@ DeviceReport read_report(const std::string& folder, const std::string& file) {
 std::vector<DeviceReport> read_reports(const std::string& folder) {
   std::vector<DeviceReport> reports;
   const base::FileDescriptor registry(base::open_registry_folder(folder));
-  const base::FolderList list = base::open_folder_list(registry.get());
-  if (!list) return reports;
-  while (const dirent* const each = readdir(list.get())) {
-    if (is_file_name(each->d_name)) reports.push_back(report_of(registry.get(), each->d_name));
-    if (reports.size() == kMostFiles) break;
-  }
-  std::sort(reports.begin(), reports.end(),
-            [](const DeviceReport& a, const DeviceReport& b) { return a.file < b.file; });
+  if (!registry.is_open()) return reports;
+  for (const std::string& file : base::registry_files(registry.get(), "turns"))
+    reports.push_back(report_of(registry.get(), file));
   return reports;
 }
 

@@ -1,5 +1,6 @@
 #include "limits/memory_ledger.h"
 
+#include <algorithm>
 #include <atomic>
 #include <fstream>
 #include <memory>
@@ -9,8 +10,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "base/registry_file.h"
 #include "tests/kit/temporary_folder.h"
 #include "tests/unit/turns/participant.h"
+#include "turns/report.h"
 
 namespace cleave::limits {
 namespace {
@@ -186,6 +189,32 @@ TEST_F(MemoryLedgerTest, ReportsTellTwoDevicesOfOneNameApart) {
   ASSERT_EQ(reports.size(), 2U);
   EXPECT_EQ(reports[0].device, reports[1].device);
   EXPECT_NE(reports[0].file, reports[1].file);
+}
+
+// Files of every kind that readers look at, made after one that is in use: the folder's order may name them first.
+TEST_F(MemoryLedgerTest, FilesOfOneOwnerHideNoOthers) {
+  const auto ledger = open();
+  ASSERT_TRUE(ledger) << problem;
+  EXPECT_EQ(ledger->book(100, 1000), Answer::booked);
+  const turns::Options options = turns::options_in(folder.path());
+  const turns::Member member(options);
+  ASSERT_TRUE(member.joined) << member.problem;
+  constexpr uid_t kStranger = 12345;
+  for (int i = 0; i < 600; ++i) {
+    for (const char* kind : {"memory", "turns"}) {
+      const std::string path = folder.file(base::registry_file_name(kind, std::to_string(i), 0));
+      std::ofstream(path).put(' ');
+      if (geteuid() == 0) {
+        ASSERT_EQ(chown(path.c_str(), kStranger, kStranger), 0);
+      }
+    }
+  }
+  EXPECT_LE(turns::read_reports(folder.path()).size(), base::kMostFilesOfOwner + 1);
+  if (geteuid() != 0) GTEST_SKIP() << "only root can play another user";
+  EXPECT_EQ(read_ledgers(folder.path()).size(), 1U);
+  const auto devices = turns::read_reports(folder.path());
+  EXPECT_TRUE(std::any_of(devices.begin(), devices.end(),
+                          [](const turns::DeviceReport& each) { return each.participants.size() == 1; }));
 }
 
 }  // namespace
