@@ -56,6 +56,7 @@ bool SessionContext::read_payload(std::span<std::byte> into) {
 
 std::optional<std::vector<cl_device_id>> SessionContext::devices_of(
     const flatbuffers::Vector<std::uint64_t>* ids) const {
+  if (ids != nullptr && ids->size() > kMostListedDevices) return std::nullopt;
   std::vector<cl_device_id> devices;
   for (const std::uint64_t id : numbers(ids)) {
     devices.push_back(objects.handle<cl_device_id>(id));

@@ -96,7 +96,9 @@ struct SessionContext {
   // Reads the next part of the current command's payload. False: the connection is gone, or the payload is too short.
   bool read_payload(std::span<std::byte> into);
 
-  // The devices of these ids; empty if one of them does not exist.
+  // The devices of these ids; empty if one of them does not exist, or they are more than any machine has. A device may be listed
+  // several times, and drivers keep the list with what is made for it.
+  static constexpr std::size_t kMostListedDevices = 1024;
   std::optional<std::vector<cl_device_id>> devices_of(const flatbuffers::Vector<std::uint64_t>* ids) const;
 
   // Null: there is no program of this id.

@@ -78,6 +78,9 @@ class CommandsFrame {
   CommandsFrame& watch_event(std::uint64_t event) {
     return add(wire::CreateWatchEvent(builder_, event), 0, 0, kFinish);
   }
+  CommandsFrame& create_context(std::uint64_t id, const std::vector<std::uint64_t>& devices) {
+    return add(wire::CreateCreateContext(builder_, id, builder_.CreateVector(devices)), 0, 0, kFinish);
+  }
   CommandsFrame& ping() { return add(wire::CreatePing(builder_, 1)); }
   CommandsFrame& set_argument(std::int32_t value) {
     const auto bytes = builder_.CreateVector(reinterpret_cast<const std::uint8_t*>(&value), sizeof value);

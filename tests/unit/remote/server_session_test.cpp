@@ -90,6 +90,34 @@ TEST_F(ServerSession, FailureOfARowsLastLaunchIsReportedOnce) {
   EXPECT_EQ(report.ended, 6U);
 }
 
+// What a driver keeps of a list is not counted, and a message has room for half a million devices.
+class ListingSession : public ServerSession {
+ protected:
+  static constexpr std::uint64_t kDeviceId = 40;
+  void register_more(ObjectTable& table) override {
+    EXPECT_TRUE(table.add(kDeviceId, {Kind::device, device}));
+  }
+};
+
+TEST_F(ListingSession, DriverGetsNoLongListsOfDevices) {
+  static std::vector<cl_uint> sizes;
+  sizes.clear();
+  table_.clCreateContext = [](const cl_context_properties*, cl_uint count, const cl_device_id*,
+                              void(CL_CALLBACK*)(const char*, const void*, size_t, void*), void*,
+                              cl_int* error) -> cl_context {
+    sizes.push_back(count);
+    *error = CL_OUT_OF_RESOURCES;
+    return nullptr;
+  };
+  CommandsFrame frame;
+  std::uint64_t id = 50;
+  for (const std::size_t count :
+       {std::size_t{2}, SessionContext::kMostListedDevices + 1, std::size_t{400'000}})
+    frame.create_context(id++, std::vector<std::uint64_t>(count, kDeviceId));
+  EXPECT_EQ(run(frame).finishes, (Errors{CL_OUT_OF_RESOURCES, CL_INVALID_DEVICE, CL_INVALID_DEVICE}));
+  EXPECT_EQ(sizes, std::vector<cl_uint>{2});
+}
+
 // Each registration at the driver costs memory until the object ends, and one is enough.
 class WatchingSession : public ServerSession {
  protected:
