@@ -28,7 +28,7 @@ int open_or_create_registry_file(int folder, const std::string& name);
 
 // The files of this kind in that folder that readers look at, sorted. Of one owner there are no more than kMostFilesOfOwner, so that
 // nobody hides others' files behind his own, or has readers spend their time on them. Throws only for want of memory.
-inline constexpr std::size_t kMostFilesOfOwner = 32;
+inline constexpr std::size_t kMostFilesOfOwner = 64;  // eight GPUs in seven parts each are 56
 std::vector<std::string> registry_files(int folder, const char* kind);
 
 // False at once, with EAGAIN or EACCES, if another process has the byte locked.
