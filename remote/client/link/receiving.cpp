@@ -252,10 +252,13 @@ void Connection::handle_context_error(const wire::ContextError& error) {
   std::string text = error.text() == nullptr ? "" : error.text()->str();
   std::vector<std::uint8_t> data;
   if (error.data() != nullptr) data.assign(error.data()->begin(), error.data()->end());
-  client.callbacks.post([notify = context.notify, user_data = context.user_data, text = std::move(text),
-                         data = std::move(data)] {
-    notify(text.c_str(), data.empty() ? nullptr : data.data(), data.size(), user_data);
-  });
+  const std::size_t bytes = text.size() + data.size();
+  client.callbacks.post_or_lose(
+      [notify = context.notify, user_data = context.user_data, text = std::move(text),
+       data = std::move(data)] {
+        notify(text.c_str(), data.empty() ? nullptr : data.data(), data.size(), user_data);
+      },
+      bytes);
 }
 
 void Connection::end_exchange(const wire::Pong& pong) {

@@ -8,9 +8,16 @@
 
 namespace cleave::remote::client {
 
-void CallbackQueue::post(std::function<void()> function) {
+void CallbackQueue::post(std::function<void()> function) { add({std::move(function), 0}); }
+
+void CallbackQueue::post_or_lose(std::function<void()> function, std::size_t bytes) {
+  add({std::move(function), bytes + sizeof(Waiting)});
+}
+
+void CallbackQueue::add(Waiting one) {
   {
     const base::MutexLock lock(mutex_);
+    if (one.bytes != 0 && waiting_bytes_ > kMostWaiting) return;
     if (!running_) {
       try {
         std::thread([this] { run(); }).detach();
@@ -19,12 +26,13 @@ void CallbackQueue::post(std::function<void()> function) {
       }
     }
     if (running_) {
-      pending_.push_back(std::move(function));
+      waiting_bytes_ += one.bytes;
+      pending_.push_back(std::move(one));
       changed_.notify_one();
       return;
     }
   }
-  function();
+  one.function();
 }
 
 void CallbackQueue::use_signals_of_this_thread() {
@@ -38,12 +46,13 @@ void CallbackQueue::run() {
   for (;;) {
     base::MutexLock lock(mutex_);
     while (pending_.empty()) changed_.wait(lock);
-    std::function<void()> function = std::move(pending_.front());
+    const Waiting next = std::move(pending_.front());
     pending_.pop_front();
+    waiting_bytes_ -= next.bytes;
     const sigset_t signals = signals_;
     lock.unlock();
     pthread_sigmask(SIG_SETMASK, &signals, nullptr);
-    function();
+    next.function();
     pthread_sigmask(SIG_SETMASK, &between, nullptr);
   }
 }
@@ -51,6 +60,7 @@ void CallbackQueue::run() {
 void CallbackQueue::reset_in_child() {
   new (&changed_) base::CondVar;  // the old one counts threads of the parent
   pending_.clear();
+  waiting_bytes_ = 0;
   running_ = false;
 }
 

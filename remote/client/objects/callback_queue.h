@@ -13,6 +13,7 @@
 #pragma once
 
 #include <csignal>
+#include <cstddef>
 #include <deque>
 #include <functional>
 
@@ -25,6 +26,9 @@ class CallbackQueue {
  public:
   // Calls `function` soon, or at once where no thread can be started.
   void post(std::function<void()> function) CLEAVE_EXCLUDES(mutex_);
+  // Likewise, for what a server may cause as often as it likes: lost where those of this kind that wait keep so much already.
+  static constexpr std::size_t kMostWaiting = std::size_t{1} << 20U;
+  void post_or_lose(std::function<void()> function, std::size_t bytes) CLEAVE_EXCLUDES(mutex_);
 
   // From now on functions run with the signals blocked that the calling thread has blocked.
   void use_signals_of_this_thread() CLEAVE_EXCLUDES(mutex_);
@@ -35,11 +39,18 @@ class CallbackQueue {
   void reset_in_child() CLEAVE_REQUIRES(mutex_);
 
  private:
+  struct Waiting {
+    std::function<void()> function;
+    std::size_t bytes;  // of what may be lost
+  };
+
+  void add(Waiting one) CLEAVE_EXCLUDES(mutex_);
   [[noreturn]] void run();
 
   base::Mutex mutex_;
   base::CondVar changed_;
-  std::deque<std::function<void()>> pending_ CLEAVE_GUARDED_BY(mutex_);
+  std::deque<Waiting> pending_ CLEAVE_GUARDED_BY(mutex_);
+  std::size_t waiting_bytes_ CLEAVE_GUARDED_BY(mutex_) = 0;
   sigset_t signals_ CLEAVE_GUARDED_BY(mutex_) = base::signals_of_others();
   bool running_ CLEAVE_GUARDED_BY(mutex_) = false;
 };

@@ -1,6 +1,7 @@
 // Callbacks of the program, on a thread of ours.
 #include "remote/client/objects/callback_queue.h"
 
+#include <atomic>
 #include <csignal>
 #include <future>
 #include <pthread.h>
@@ -8,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/no_destructor.h"
+#include "tests/kit/eventually.h"
 
 namespace cleave::remote::client {
 namespace {
@@ -51,6 +53,28 @@ TEST(CallbackQueue, BlocksAllButFaultsForFunctionsOfOurs) {
   for (const int signal : {SIGTERM, SIGINT, SIGCHLD, SIGALRM, SIGUSR1, SIGPROF})
     EXPECT_EQ(sigismember(&blocked, signal), 1) << signal;
   for (const int signal : kFaults) EXPECT_EQ(sigismember(&blocked, signal), 0) << signal;
+}
+
+// A server reports as many errors as it likes, however long the program's callback takes.
+TEST(CallbackQueue, WhatAServerMayCauseWithoutEndIsLost) {
+  static base::NoDestructor<CallbackQueue> queue;  // its thread does not end
+  static std::atomic<bool> goes_on{false};
+  static std::atomic<unsigned> lossy{0};
+  static std::atomic<unsigned> others{0};
+  queue->post([] { goes_on.wait(false); });
+  constexpr unsigned kMany = 1000;
+  constexpr std::size_t kBytes = CallbackQueue::kMostWaiting / 8;
+  for (unsigned i = 0; i < kMany; ++i) {
+    queue->post_or_lose([] { ++lossy; }, i % 2 == 0 ? kBytes : 0);
+    queue->post([] { ++others; });
+  }
+  goes_on = true;
+  goes_on.notify_all();
+  EXPECT_TRUE(kit::eventually([] { return others == kMany; })) << "these are not lost";
+  EXPECT_GT(lossy, 8U);
+  EXPECT_LT(lossy, 32U);
+  queue->post_or_lose([] { lossy = kMany; }, kBytes);
+  EXPECT_TRUE(kit::eventually([] { return lossy == kMany; })) << "there is room again";
 }
 
 }  // namespace
