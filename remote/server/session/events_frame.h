@@ -40,6 +40,8 @@ class EventsFrame {
   [[nodiscard]] bool empty() const { return items_.empty(); }
   // A client accepts at most kMaxCommands items; half of them is left for what may still be added.
   [[nodiscard]] bool is_full() const { return items_.size() >= kMaxCommands / 2; }
+  // Nor a longer message: there is room for one item more, whatever it is.
+  [[nodiscard]] bool is_large() const { return builder_.GetSize() >= kMaxMessageSize / 4; }
 
   // Completes the message; afterwards the frame can only be sent and cleared.
   std::span<const std::byte> finish(std::uint64_t commands_ended, std::uint64_t bytes_ended) {

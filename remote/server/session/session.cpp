@@ -107,6 +107,7 @@ bool ClientSession::execute(const wire::Command& command) {
     const RequestTrace::Span span(trace_, commands(), command.body_type());
     dispatch(context_, command);
   }
+  if (session.answers.is_large()) session.outbox.send(session.answers);
   if (in_ring && !session.disconnected && session.violation.empty()) return_ring_slots(session, command);
   if (session.disconnected || !session.violation.empty()) return false;
   if (session.payload_left > 0 && !session.input.skip_payload(session.payload_left))

@@ -81,6 +81,10 @@ class CommandsFrame {
   CommandsFrame& create_context(std::uint64_t id, const std::vector<std::uint64_t>& devices) {
     return add(wire::CreateCreateContext(builder_, id, builder_.CreateVector(devices)), 0, 0, kFinish);
   }
+  CommandsFrame& query_device(std::uint64_t device) {
+    return add(wire::CreateQuery(builder_, wire::InfoSubject::device, device, 0, CL_DEVICE_NAME), 0, 0,
+               kFinish);
+  }
   CommandsFrame& ping() { return add(wire::CreatePing(builder_, 1)); }
   CommandsFrame& set_argument(std::int32_t value) {
     const auto bytes = builder_.CreateVector(reinterpret_cast<const std::uint8_t*>(&value), sizeof value);

@@ -1,4 +1,6 @@
 // A server's session on the simulated driver: which commands it asks the driver's events for, and how those without one end.
+#include <cstring>
+
 #include "tests/unit/remote/server_session_fixture.h"
 
 namespace cleave::remote::server {
@@ -116,6 +118,19 @@ TEST_F(ListingSession, DriverGetsNoLongListsOfDevices) {
     frame.create_context(id++, std::vector<std::uint64_t>(count, kDeviceId));
   EXPECT_EQ(run(frame).finishes, (Errors{CL_OUT_OF_RESOURCES, CL_INVALID_DEVICE, CL_INVALID_DEVICE}));
   EXPECT_EQ(sizes, std::vector<cl_uint>{2});
+}
+
+// A client accepts no longer messages, and the server keeps no more than that before it sends.
+TEST_F(ListingSession, AnswersOfOneFrameAreSentInSeveral) {
+  table_.clGetDeviceInfo = [](cl_device_id, cl_device_info, size_t size, void* value, size_t* needed) {
+    constexpr std::size_t kLong = std::size_t{1} << 20U;
+    if (needed != nullptr) *needed = kLong;
+    if (value != nullptr) std::memset(value, 'x', size);
+    return CL_SUCCESS;
+  };
+  CommandsFrame frame;
+  for (int i = 0; i < 16; ++i) frame.query_device(kDeviceId);
+  EXPECT_EQ(run(frame).finishes, Errors(16, CL_SUCCESS));
 }
 
 // Each registration at the driver costs memory until the object ends, and one is enough.
