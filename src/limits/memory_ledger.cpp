@@ -22,8 +22,10 @@
 namespace cleave::limits {
 namespace {
 
-// How long a search for a free slot may take: who locks very many ranges of the file makes each look at its locks slow.
+// How long a search for a free slot may take, and looks who lives: who locks very many ranges of the file makes each look at its
+// locks slow.
 constexpr std::int64_t kLongestSearch = 100'000'000;
+constexpr std::int64_t kLongestLook = 25'000'000;
 
 std::int64_t steady_now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
@@ -160,10 +162,11 @@ bool MemoryLedger::read_entries(std::size_t& entries) noexcept {
 
 std::uint64_t MemoryLedger::sum(std::size_t entries, bool living) const noexcept {
   std::uint64_t sum = 0;
+  const std::int64_t until = living ? steady_now() + kLongestLook : 0;
   for (unsigned slot = 0; slot < entries; ++slot) {
     const LedgerEntry& each = all_[slot];
     if (each.nonce == 0 || each.group != entry_.group || each.bytes == 0 || slot == slot_) continue;
-    if (!living || is_alive(slot)) sum = saturating_sum(sum, each.bytes);
+    if (!living || steady_now() > until || is_alive(slot)) sum = saturating_sum(sum, each.bytes);
   }
   return saturating_sum(sum, entry_.bytes);
 }

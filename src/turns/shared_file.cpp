@@ -34,6 +34,9 @@ constexpr int kMostMoves = 16;
 // How long a search for a free slot may take: who locks very many ranges of the file makes each look at its locks slow.
 constexpr Ns kLongestSearch = 100'000'000;
 
+// Likewise, for a step's looks who lives: whom it has no time to look at counts as alive.
+constexpr Ns kLongestLook = kLongestStep / 4;
+
 bool may_write() { return base::may_write_up_to(SharedFile::kSize); }
 
 constexpr std::size_t offset_of(std::uint32_t slot) { return sizeof(Header) + slot * sizeof(Participant); }
@@ -126,9 +129,12 @@ void SharedFile::release_slot() const {
 }
 
 bool SharedFile::is_alive(std::uint32_t slot) const {
-  if (slot == own_slot_) return true;
+  if (slot == own_slot_ || looked_for_ > kLongestLook) return true;
+  const Ns from = monotonic_now();
   // If the system cannot tell, it counts as alive; its lease ends it all the same.
-  return base::is_byte_locked(file_.get(), F_WRLCK, kSlotLocks + static_cast<off_t>(slot));
+  const bool alive = base::is_byte_locked(file_.get(), F_WRLCK, kSlotLocks + static_cast<off_t>(slot));
+  looked_for_ += monotonic_now() - from;
+  return alive;
 }
 
 bool SharedFile::lock(std::uint32_t number, Ns& patience) const {
@@ -191,6 +197,7 @@ bool SharedFile::begin_update() {
       continue;
     }
     now_ = monotonic_now();
+    looked_for_ = 0;
     if (!read_state(before_, now_)) return unlock(), fail("it cannot be read");
     if (before_.header.lock == first.lock) break;
     unlock();

@@ -65,6 +65,7 @@ class SharedFile final : public Liveness {
   // Others may take this process for dead from now on.
   void release_slot() const;
 
+  // In a step.
   [[nodiscard]] bool is_alive(std::uint32_t slot) const override;
 
   // Calls step(view, now) on the state and stores what it has changed, as one atomic step; then wakes whom it says.
@@ -123,6 +124,7 @@ class SharedFile final : public Liveness {
   State before_;
   State after_;
   Ns now_ = 0;
+  mutable Ns looked_for_ = 0;  // in this step, who lives
   std::string problem_;
 };
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <ctime>
 #include <fcntl.h>
 #include <functional>
 #include <limits>
@@ -366,6 +367,35 @@ TEST(HostileTurnsFile, InventedParticipantsHoldUpNoTurnForLong) {
       a.turns.end();
     }
   }
+}
+
+Ns processor_time() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return Ns{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+// Each look who lives walks all locks of the file, and a step may look at every participant again and again.
+TEST(HostileTurnsFile, VeryManyLocksHoldUpNoStep) {
+  const kit::TemporaryFolder folder;
+  const Options options = options_in(folder.path());
+  const Member a(options);
+  const std::string path = folder.file(SharedFile::name_for(options.identity));
+  const int locks = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  constexpr off_t kBehind = off_t{1} << 40U;
+  for (off_t i = 4'000; i-- > 0;) kit::lock_range(locks, F_RDLCK, kBehind + 2 * i, 1);
+  const Invented invented(path, 1);
+  std::string problem;
+  const auto file = SharedFile::open(folder.path(), options.identity, problem);
+  ASSERT_TRUE(file) << problem;
+  bool all_live = true;
+  const Ns before = processor_time();
+  static_cast<void>(file->update([&](View, Ns) {
+    for (int i = 0; i < 50'000; ++i) all_live &= file->is_alive(1 + i % (kMaxParticipants - 1));
+  }));
+  EXPECT_LT(processor_time() - before, 300'000'000) << "for all looks, it takes seconds";
+  EXPECT_TRUE(all_live);
+  close(locks);
 }
 
 // Who waits and is passed over with them waits on.
