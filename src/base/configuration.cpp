@@ -175,9 +175,10 @@ class Loader {
     const auto* const last = std::end(kNames) - (of_tenant ? 1 : 0);
     const auto* const known =
         std::find_if(std::begin(kNames), last, [&](const auto& name) { return name.first == value.path[2]; });
-    if (known == last)
+    if (known == last) {
       return problem(place + " is not a setting: expected weight, cap, memory" +
                      (of_tenant ? " or priority" : ", priority or tenant"));
+    }
     const auto& all = settings_list();
     const auto setting =
         std::find_if(all.begin(), all.end(), [&](const Setting& each) { return each.key == known->second; });
