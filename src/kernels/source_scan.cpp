@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 
 #include "kernels/name_list.h"
 #include "kernels/prelude.h"
@@ -114,12 +115,20 @@ class Scanner {
 
   void note(Way way, Text construct) const { notes_.note(scan_, way, construct, construct); }
 
-  void name(std::size_t at) {
+  enum class Place : std::uint8_t { code, condition };
+
+  void name(std::size_t at, Place place = Place::code) {
     const Text name = list_[at].text;
     const bool ambiguous = scan_.ambiguous;
     const bool communicates = scan_.communicates;
+    const bool may_wait = scan_.may_wait;
     const bool opaque = scan_.opaque;
     classify_name(name, scan_);
+    // It decides which text there is, and each branch has been read; it does nothing itself. (#ifdef cl_khr_int64_base_atomics)
+    if (place == Place::condition) {
+      scan_.communicates = communicates;
+      scan_.may_wait = may_wait;
+    }
     if (register_assembly_ != nullptr && (*register_assembly_)[at]) {
       scan_.opaque = opaque;
       scan_.communicates = true;
@@ -234,7 +243,7 @@ class Scanner {
   void condition(std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       if (list_[i].kind != Token::Kind::name) continue;
-      name(i);
+      name(i, Place::condition);
       scan_.breaks_prelude |= is_replaced(list_[i].text);
       note(Way::changes, list_[i].text);
       // A macro that could paste a replaced name here.

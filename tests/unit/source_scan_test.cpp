@@ -92,6 +92,18 @@ INSTANTIATE_TEST_SUITE_P(Scan, HarmlessSource,
 
 class OpaqueSource : public testing::TestWithParam<const char*> {};
 
+// A condition decides which text there is, and both branches are read.
+TEST(Scan, NamesInConditionsDoNothing) {
+  for (const char* text :
+       {"#ifdef cl_khr_int64_base_atomics\n#endif\n", "#if defined(atomic_inc) && USES_atom_add\n#endif\n",
+        "#ifndef cl_khr_pipe_of\n#elif printf\n#endif\n"}) {
+    const Scan scan = scan_source(text);
+    EXPECT_FALSE(scan.communicates || scan.may_wait) << text;
+  }
+  EXPECT_TRUE(scan_source("#ifdef cl_khr_int64_base_atomics\natom_inc(p);\n#endif\n").communicates);
+  EXPECT_TRUE(scan_source("#if X\n#else\natomic_inc(p);\n#endif\n").communicates);
+}
+
 // Where compilers differ, or where a token ends is not certain.
 TEST(Scan, AmbiguousTextIsReported) {
   for (const char* text : {"#warning see /* below\n#define ID get_group_id(0)\n// */\n",
