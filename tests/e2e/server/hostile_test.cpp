@@ -1,58 +1,19 @@
 // Clients that send wrong lengths, ids, kinds, sizes and states. The server disconnects them or answers with OpenCL's
 // errors; it never crashes or hangs, and the next client is served.
 #include <algorithm>
-#include <fcntl.h>
-#include <filesystem>
-#include <iterator>
-#include <numeric>
-#include <poll.h>
-#include <unistd.h>
+#include <span>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 
-#include "base/discard.h"
-#include "base/file_descriptor.h"
 #include "base/opencl.h"
 #include "remote/protocol/limits.h"
+#include "tests/e2e/server/hostile_client.h"
 #include "tests/e2e/server/raw_client.h"
-#include "tests/e2e/server/server_process.h"
-#include "tests/kit/lingering_socket.h"
 
 namespace cleave::remote {
 namespace {
-
-constexpr std::uint64_t kSize = 4096;
-
-class HostileClient : public testing::Test {
- protected:
-  HostileClient() : server_({"--max-clients", "64"}), endpoint_(server_.endpoint()) {}
-  ~HostileClient() override {
-    RawClient next(endpoint_);
-    EXPECT_TRUE(next.begin());
-    EXPECT_EQ(server_.log().find("crashed"), std::string::npos) << server_.log();
-  }
-
-  std::unique_ptr<RawClient> ready() {
-    auto client = std::make_unique<RawClient>(endpoint_);
-    EXPECT_TRUE(client->begin());
-    client->create_objects(kSize);
-    return client;
-  }
-
-  // The commands that `add` adds end the connection.
-  template <typename Add>
-  void expect_violation(const char* what, Add add) {
-    const auto client = ready();
-    add(*client);
-    EXPECT_TRUE(client->is_rejected()) << what;
-  }
-
-  ServerProcess server_;
-  const Endpoint endpoint_;
-};
 
 TEST_F(HostileClient, ConnectionWithoutAValidHelloIsClosed) {
   const std::vector<std::string> all{
@@ -376,140 +337,6 @@ TEST_F(HostileClient, FailedSvmFreeKeepsTheMemoryCounted) {
   EXPECT_EQ(client.received.answers[3], CL_MEM_OBJECT_ALLOCATION_FAILURE);
 }
 
-// What objects are made of costs the host's memory, however little of the device's they have.
-TEST(SmallMemory, ObjectsOfEachKindAreLimited) {
-  ServerProcess server({"--memory-per-client", "1M", "--clients-per-peer", "0"});
-  const Endpoint endpoint = server.endpoint();
-  using Add = void (*)(RawClient&, std::uint64_t);
-  const std::map<std::string, Add> kinds{
-      {"program", [](RawClient& client, std::uint64_t id) { client.create_program(id, "x"); }},
-      {"sub-buffer",
-       [](RawClient& client, std::uint64_t id) {
-         client.add({}, wire::CreateCreateSubBuffer(client.builder, id, kBuffer, CL_MEM_READ_WRITE, 0, 128));
-       }},
-      {"buffer",
-       [](RawClient& client, std::uint64_t id) {
-         client.add({}, wire::CreateCreateBuffer(client.builder, id, kContext, CL_MEM_READ_WRITE, 1));
-       }},
-      {"user event",
-       [](RawClient& client, std::uint64_t id) {
-         client.add({}, wire::CreateCreateUserEvent(client.builder, id, kContext));
-       }},
-      {"event",
-       [](RawClient& client, std::uint64_t id) {
-         client.add({.queue = kQueue, .event = id}, wire::CreateMarker(client.builder));
-       }},
-      {"context", [](RawClient& client, std::uint64_t id) {
-         client.add({}, wire::CreateCreateContext(
-                            client.builder, id, client.builder.CreateVector<std::uint64_t>({client.device})));
-       }}};
-  for (const auto& [kind, add] : kinds) {
-    RawClient client(endpoint);
-    ASSERT_TRUE(client.begin());
-    client.create_objects(kSize);
-    client.send();
-    std::uint64_t id = 100;
-    std::uint32_t request = 0;
-    const auto fails = [&client, kind = kind] {
-      const auto& events = client.received.completions;
-      return !client.received.failures.empty() ||
-             (kind == "event" &&
-              std::any_of(events.begin(), events.end(), [](const auto& each) { return each.second < 0; }));
-    };
-    const std::byte text{'x'};
-    for (int frame = 0; frame < 80 && !fails(); ++frame) {
-      std::vector<std::span<const std::byte>> texts;
-      for (int i = 0; i < 250; ++i) {
-        add(client, ++id);
-        if (kind == std::string("program")) texts.push_back(std::span(&text, 1));
-      }
-      ASSERT_TRUE(client.send(texts));
-      client.add({.request = ++request, .queue = kQueue}, wire::CreateFinishQueue(client.builder));
-      ASSERT_TRUE(client.send());
-      ASSERT_TRUE(client.await_answer(request)) << kind << ": " << client.received.goodbye;
-    }
-    EXPECT_TRUE(fails()) << kind << ", " << id << " of them";
-    for (const int error : client.received.failures) ASSERT_EQ(error, CL_OUT_OF_HOST_MEMORY) << kind;
-    std::vector<std::uint64_t> all(250);
-    std::iota(all.begin(), all.end(), 101);
-    client.received.failures.clear();
-    client.add({}, wire::CreateRelease(client.builder, client.builder.CreateVector(all)));
-    client.add({.request = ++request}, wire::CreateCreateUserEvent(client.builder, ++id, kContext));
-    client.send();
-    EXPECT_EQ(client.error_of(request), CL_SUCCESS) << kind << ": what is released does not count";
-  }
-}
-
-// A kernel with 250 arguments.
-void create_large_kernel(RawClient& client, std::uint64_t program, std::uint64_t kernel) {
-  auto& b = client.builder;
-  std::string source = "kernel void k(int a0";
-  for (int i = 1; i < 250; ++i) source += ", int a" + std::to_string(i);
-  source += ") {}";
-  client.create_program(program, source);
-  client.add({.request = 1}, wire::CreateBuildProgram(b, program));
-  ASSERT_TRUE(client.send({std::as_bytes(std::span(source))}));
-  ASSERT_EQ(client.error_of(1), CL_SUCCESS);
-  client.add({}, wire::CreateCreateKernel(b, kernel, program, b.CreateString("k")));
-  const std::int32_t value = 0;
-  for (std::uint32_t i = 0; i < 250; ++i) {
-    client.add({}, wire::CreateSetKernelArg(
-                       b, kernel, i, sizeof value, wire::Argument::bytes, 0,
-                       b.CreateVector(reinterpret_cast<const std::uint8_t*>(&value), sizeof value)));
-  }
-}
-
-// Nor may what the driver and the server keep about commands in flight take more than that: a user event holds them up.
-TEST(SmallMemory, CommandsInFlightAreLimited) {
-  ServerProcess server({"--memory-per-client", "1M", "--clients-per-peer", "0"});
-  const Endpoint endpoint = server.endpoint();
-  constexpr std::uint64_t kUserEvent = 30;
-  constexpr std::uint64_t kKernelOfMany = 32;
-  const std::vector<std::uint64_t> many(2000, kUserEvent);
-  using Add = std::function<void(RawClient&)>;
-  const auto list = [](RawClient& client, std::uint64_t id) {
-    return client.builder.CreateVector(std::vector<std::uint64_t>(2000, id));
-  };
-  const std::map<std::string, Add> kinds{
-      {"wait lists",
-       [&](RawClient& c) { c.add({.queue = kQueue, .waits = many}, wire::CreateMarker(c.builder)); }},
-      {"lists of objects",
-       [&](RawClient& c) { c.add({.queue = kQueue}, wire::CreateMigrate(c.builder, list(c, kBuffer))); }},
-      {"launches of many arguments", [&](RawClient& c) {
-         const wire::Size3 one(1, 0, 0);
-         c.add({.queue = kQueue}, wire::CreateNDRange(c.builder, kKernelOfMany, 1, nullptr, &one));
-       }}};
-  for (const auto& [kind, add] : kinds) {
-    RawClient client(endpoint);
-    ASSERT_TRUE(client.begin());
-    auto& b = client.builder;
-    client.create_objects(kSize);
-    client.add({}, wire::CreateCreateUserEvent(b, kUserEvent, kContext));
-    if (kind == "launches of many arguments") create_large_kernel(client, 31, kKernelOfMany);
-    client.add({.queue = kQueue, .waits = {kUserEvent}}, wire::CreateMarker(b));
-    std::uint32_t request = 1;
-    for (int frame = 0; frame < 30 && client.received.failures.empty(); ++frame) {
-      for (int i = 0; i < 50; ++i) add(client);
-      client.add({.request = ++request},
-                 wire::CreateQuery(b, wire::InfoSubject::device, client.device, 0, CL_DEVICE_NAME));
-      ASSERT_TRUE(client.send());
-      ASSERT_EQ(client.error_of(request), CL_SUCCESS) << kind << ": " << client.received.goodbye;
-    }
-    ASSERT_FALSE(client.received.failures.empty()) << kind;
-    for (const int error : client.received.failures) ASSERT_EQ(error, CL_OUT_OF_HOST_MEMORY) << kind;
-    client.received.failures.clear();
-    client.add({}, wire::CreateSetUserEventStatus(b, kUserEvent, CL_COMPLETE));
-    client.add({.request = ++request, .queue = kQueue}, wire::CreateFinishQueue(b));
-    ASSERT_TRUE(client.send());
-    ASSERT_EQ(client.error_of(request), CL_SUCCESS) << kind;
-    for (int i = 0; i < 50; ++i) add(client);
-    client.add({.request = ++request, .queue = kQueue}, wire::CreateFinishQueue(b));
-    ASSERT_TRUE(client.send());
-    ASSERT_EQ(client.error_of(request), CL_SUCCESS) << kind;
-    EXPECT_TRUE(client.received.failures.empty()) << kind << ": what has ended does not count";
-  }
-}
-
 TEST_F(HostileClient, QueriesThatWriteThroughPointersAreNotForwarded) {
   const auto client = ready();
   auto& b = client->builder;
@@ -544,106 +371,6 @@ TEST_F(HostileClient, ObjectsOfOtherClientsAreInaccessible) {
   owner->add({.request = 1, .queue = kQueue}, wire::CreateReadBuffer(owner->builder, kBuffer, 0, 64));
   owner->send();
   ASSERT_EQ(owner->error_of(1), CL_SUCCESS);
-}
-
-// A duplicate of a descriptor of a worker's, as a compromised worker would use it. Not open: the system refuses.
-template <typename IsWanted>
-base::FileDescriptor descriptor_of(pid_t worker, IsWanted is_wanted) {
-  const base::FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, worker, 0)));
-  for (int number = STDERR_FILENO + 1; number < 32; ++number) {
-    base::FileDescriptor copy(static_cast<int>(::syscall(SYS_pidfd_getfd, process.get(), number, 0)));
-    if (copy.is_open() && is_wanted(copy.get())) return copy;
-  }
-  return {};
-}
-
-bool is_control(int descriptor) {
-  int type = 0;
-  socklen_t size = sizeof type;
-  return ::getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
-}
-// Of what it reports to the supervisor.
-bool is_reports(int descriptor) {
-  struct stat status {};
-  const int flags = ::fcntl(descriptor, F_GETFL);
-  return ::fstat(descriptor, &status) == 0 && S_ISFIFO(status.st_mode) && (flags & O_DIRECT) != 0;
-}
-
-// Over every way that leads to the supervisor.
-TEST_F(HostileClient, DescriptorsOfAWorkerDoNotReachTheSupervisor) {
-  const auto client = ready();
-  kit::LingeringSockets sockets;
-  const std::string folder = "/proc/" + std::to_string(server_.process()) + "/fd";
-  const auto count = [&] {
-    return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator());
-  };
-  const std::vector<pid_t> workers = server_.workers();
-  ASSERT_FALSE(workers.empty());
-  const base::FileDescriptor control = descriptor_of(workers.front(), is_control);
-  if (!control.is_open()) GTEST_SKIP() << "a process's descriptors cannot be had here";
-  const auto before = count();
-  const std::string text = "c";
-  for (int i = 0; i < 8; ++i) {
-    std::vector<base::FileDescriptor> sent;
-    std::vector<int> numbers;
-    for (std::size_t each = 0; each < kMaxDescriptors; ++each) {
-      sent.emplace_back(sockets.make());
-      numbers.push_back(sent.back().get());
-    }
-    EXPECT_FALSE(send_with_descriptors(control.get(), std::as_bytes(std::span(text)), numbers));
-    discard(std::move(sent));
-  }
-  RawClient next(endpoint_);
-  EXPECT_TRUE(next.begin());
-  EXPECT_TRUE(kit::eventually([&] { return count() <= before + 6; })) << "some are held";
-}
-
-// Merged messages, and those of no kind.
-TEST_F(HostileClient, GarbageOfAWorkerEndsItAlone) {
-  const auto client = ready();
-  const auto other = ready();
-  const std::vector<pid_t> workers = server_.workers();
-  ASSERT_FALSE(workers.empty());
-  const base::FileDescriptor reports = descriptor_of(workers.front(), is_reports);
-  if (!reports.is_open()) GTEST_SKIP() << "a process's descriptors cannot be had here";
-  ::fcntl(reports.get(), F_SETFL, O_NONBLOCK);  // no packets any more
-  const std::string much(60000, 'c');
-  ::write(reports.get(), much.data(), much.size());
-  EXPECT_TRUE(server_.logs("what is no message")) << server_.log();
-}
-
-// A kernel that is native code can send what it likes. What it costs the supervisor must have a bound.
-TEST_F(HostileClient, FloodOfAWorkerIsHeardSlowly) {
-  const auto client = ready();
-  const std::vector<pid_t> workers = server_.workers();
-  ASSERT_FALSE(workers.empty());
-  const base::FileDescriptor reports = descriptor_of(workers.front(), is_reports);
-  if (!reports.is_open()) GTEST_SKIP() << "a process's descriptors cannot be had here";
-  unsigned sent = 0;
-  const Time until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-  while (std::chrono::steady_clock::now() < until && wait_for(reports.get(), POLLOUT, until))
-    sent += ::write(reports.get(), "t", 1) == 1 ? 1 : 0;
-  EXPECT_GT(sent, 128U) << "as many as any worker may send at once";
-  EXPECT_LT(sent, 4000U);
-}
-
-// One that has to wait is heard as soon as it may, not when something else wakes the supervisor.
-TEST_F(HostileClient, FloodOfAWorkerIsHeardSteadily) {
-  const auto client = ready();
-  const std::vector<pid_t> workers = server_.workers();
-  ASSERT_FALSE(workers.empty());
-  const base::FileDescriptor reports = descriptor_of(workers.front(), is_reports);
-  if (!reports.is_open()) GTEST_SKIP() << "a process's descriptors cannot be had here";
-  Time last = std::chrono::steady_clock::now();
-  const Time until = last + std::chrono::seconds(5);
-  Time::duration longest{0};
-  while (last < until && wait_for(reports.get(), POLLOUT, until)) {
-    ASSERT_EQ(::write(reports.get(), "t", 1), 1);
-    const Time now = std::chrono::steady_clock::now();
-    longest = std::max(longest, now - last);
-    last = now;
-  }
-  EXPECT_LT(longest, std::chrono::milliseconds(800));
 }
 
 TEST_F(HostileClient, ServerOwnedObjectsCannotBeReleased) {
