@@ -22,22 +22,22 @@ class ScopedCancelDisable {
   int state_ = PTHREAD_CANCEL_ENABLE;
 };
 
-// What threads of ours block: the program's handlers expect to run on its own threads. But not what a thread's own instructions
-// raise, since the system ends a process in which that is blocked, whatever handler there is: the program's may mend a fault (memory
-// under the write barrier of a garbage collector) or make a system call itself (a filter's SECCOMP_RET_TRAP).
-inline sigset_t signals_of_others() {
+// What Cleave's threads block: the program's handlers expect to run on its own threads. Not the signals that a thread's own
+// instructions raise: the system ends a process in which such a signal is blocked, whatever handler it has, and the program's may
+// handle a fault (memory under the write barrier of a garbage collector) or emulate a system call (a filter's SECCOMP_RET_TRAP).
+inline sigset_t asynchronous_signals() {
   sigset_t signals;
   sigfillset(&signals);
   for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&signals, own);
   return signals;
 }
 
-// Blocks these signals. A thread that is started meanwhile inherits that.
+// Blocks these signals, and leaves those blocked that the thread has blocked itself. A thread that is started meanwhile inherits that.
 class ScopedSignalBlock {
  public:
   ScopedSignalBlock() {
-    const sigset_t blocked = signals_of_others();
-    pthread_sigmask(SIG_SETMASK, &blocked, &before_);
+    const sigset_t blocked = asynchronous_signals();
+    pthread_sigmask(SIG_BLOCK, &blocked, &before_);
   }
   ScopedSignalBlock(const ScopedSignalBlock&) = delete;
   ScopedSignalBlock& operator=(const ScopedSignalBlock&) = delete;

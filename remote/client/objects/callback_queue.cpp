@@ -41,8 +41,9 @@ void CallbackQueue::use_signals_of_this_thread() {
 }
 
 void CallbackQueue::run() {
-  const sigset_t between = base::signals_of_others();
-  pthread_sigmask(SIG_SETMASK, &between, nullptr);
+  const base::ScopedSignalBlock blocked;
+  sigset_t between;
+  pthread_sigmask(SIG_SETMASK, nullptr, &between);
   for (;;) {
     base::MutexLock lock(mutex_);
     while (pending_.empty()) changed_.wait(lock);

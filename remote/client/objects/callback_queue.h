@@ -6,7 +6,7 @@
 // and ends with the process. After fork() the child begins without a thread and with an empty queue.
 //
 // The program's functions find the signals blocked that its own thread had blocked, as on the threads of a driver: they may raise
-// signals, have faults mended by a handler, and start threads and processes, which inherit the mask. Between them nearly all are
+// signals, rely on a handler of faults, and start threads and processes, which inherit the mask. Between them asynchronous signals are
 // blocked (base/scoped_thread_state.h).
 //
 // Thread-safe. The mutex is a leaf: nothing else is locked while it is held.
@@ -51,7 +51,7 @@ class CallbackQueue {
   base::CondVar changed_;
   std::deque<Waiting> pending_ CLEAVE_GUARDED_BY(mutex_);
   std::size_t waiting_bytes_ CLEAVE_GUARDED_BY(mutex_) = 0;
-  sigset_t signals_ CLEAVE_GUARDED_BY(mutex_) = base::signals_of_others();
+  sigset_t signals_ CLEAVE_GUARDED_BY(mutex_) = base::asynchronous_signals();
   bool running_ CLEAVE_GUARDED_BY(mutex_) = false;
 };
 
