@@ -23,8 +23,10 @@ constexpr const char* kConsequence = "; splitting is off until this is fixed";
 // Applies the sources in order; each value replaces the one set before it.
 class Loader {
  public:
-  explicit Loader(const Environment& environment, std::optional<std::string_view> tenant = std::nullopt)
+  explicit Loader(const Environment& environment, std::string program,
+                  std::optional<std::string_view> tenant = std::nullopt)
       : environment_(environment), tenant_(tenant) {
+    result_.program = std::move(program);
     for (const Setting& setting : settings_list()) {
       result_.lines.push_back({setting.key, setting.default_text, "default", setting.variable});
     }
@@ -189,10 +191,8 @@ class Loader {
   }
 
   void apply_program() {
-    if (programs_.empty()) return;
-    const std::string program = program_path();
     for (const TableValue& value : programs_) {
-      if (is_program(program, value.name)) set(*value.setting, value.text, value.origin, value.place);
+      if (is_program(result_.program, value.name)) set(*value.setting, value.text, value.origin, value.place);
     }
   }
 
@@ -287,12 +287,14 @@ Configuration without_memory() {
 
 }  // namespace
 
-Configuration load(const Environment& environment) try { return Loader(environment).load(); } catch (...) {
+Configuration load(const Environment& environment) try {
+  return Loader(environment, program_path()).load();
+} catch (...) {
   return without_memory();
 }
 
-Configuration load(const Environment& environment, std::string_view tenant) try {
-  return Loader(environment, tenant).load();
+Configuration load(const Environment& environment, std::string_view tenant, std::string_view program) try {
+  return Loader(environment, std::string(program), tenant).load();
 } catch (...) {
   return without_memory();
 }

@@ -36,6 +36,7 @@ struct Configuration {
   };
 
   Settings settings;
+  std::string program;  // the full path of what the process executes; empty if it is not known
   std::vector<Line> lines;
   // Errors: one sentence each that names the setting and what is expected. If there are any, settings.policy is `off`
   // and settings.wait `native`, since we do not know what the user wanted.
@@ -51,7 +52,8 @@ struct Configuration {
 
 // Never throws. Errors are reported in `problems`.
 Configuration load(const Environment& environment);
-// The same for a process whose tenant has been found out before: whatever the settings say, it has that one.
-Configuration load(const Environment& environment, std::string_view tenant);
+// The same for a process whose tenant and program have been found out before: whatever the settings say, it has that tenant; and the
+// program's file may have been replaced since, or a filter of system calls may forbid to ask for it.
+Configuration load(const Environment& environment, std::string_view tenant, std::string_view program);
 
 }  // namespace cleave::base

@@ -79,7 +79,7 @@ bool LiveLimits::read_again() {
         }
         return nullptr;
       },
-      tenant());
+      tenant(), configuration_.program);
   // Not if it has changed in between.
   if (read.stamp != seen_ || base::stamp_of(configuration_.file) != seen_) return false;
   known_ = seen_;
