@@ -12,8 +12,6 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "tests/kit/sanitizers.h"
-
 namespace cleave::remote::server {
 namespace {
 
@@ -77,21 +75,22 @@ TEST(WorkerMemory, EveryKindIsCounted) {
 
 // As drivers' compilers are started.
 TEST(WorkerMemory, WhatAForkedChildHasNotWrittenCountsOnce) {
-  const Busy none([] {});
-  const auto of_the_test = memory_of_tree(none.process());  // which the processes below share with it
-  const Busy busy([] {
-    take(MAP_PRIVATE | MAP_ANONYMOUS);
-    take(MAP_SHARED | MAP_ANONYMOUS);
+  const auto fork_child = [] {
     if (::fork() == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       for (;;) ::pause();
     }
+  };
+  const Busy none(fork_child);
+  const auto of_the_test =
+      memory_of_tree(none.process());  // which the processes below share with it, or copy
+  const Busy busy([&] {
+    take(MAP_PRIVATE | MAP_ANONYMOUS);
+    take(MAP_SHARED | MAP_ANONYMOUS);
+    fork_child();
   });
   EXPECT_GE(memory_of_tree(busy.process()), 3 * kTaken);
-  // A sanitizer's own memory is many times that, and each process writes some of it.
-  if (!kit::kSanitizer) {
-    EXPECT_LT(own_memory_of_tree(busy.process()), 5 * kTaken / 2 + of_the_test);
-  }
+  EXPECT_LT(own_memory_of_tree(busy.process()), 5 * kTaken / 2 + of_the_test);
   EXPECT_GE(own_memory_of_tree(busy.process()), 2 * kTaken * 9 / 10);
 }
 
