@@ -34,12 +34,12 @@ std::span<iovec> without(std::span<iovec> parts, std::size_t size) {
   return parts;
 }
 
-// The system answers EFAULT for memory that is protected, where a driver's copy would have raised a fault, which the program's handler
-// may mend (the write barrier of a garbage collector). So the fault is had here, a bounded number of times in a call. Nothing is lost:
-// the system has taken no byte that it could not copy.
+// The system answers EFAULT for memory that is protected, where a driver's copy raises a fault for which the program may have a handler
+// (the write barrier of a garbage collector). So the memory is touched here, which raises that fault, a bounded number of times in a
+// call. Nothing is lost: the system has taken no byte that it could not copy.
 class Faults {
  public:
-  // Before the data that overwrites the memory. False: it was for nothing too often.
+  // The data that comes overwrites what is written here. False: too often in this call.
   bool before_reading(std::span<std::byte> into) {
     for_each_page(into, [](volatile std::byte& byte) { byte = std::byte{}; });
     return ++met_ < kMost;

@@ -161,8 +161,6 @@ DIFFERENT = (
 )
 
 
-
-
 @dataclass
 class Driver:
     """What is left out, what may differ, and what of a result is not compared (regular expressions)."""
