@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "bench/prelude/kernels.h"
-#include "kernels/prelude.h"
+#include "kernels/prelude/prelude.h"
 #include "tests/kit/failures.h"
 #include "tests/kit/linked.h"
 #include "tests/kit/timing.h"

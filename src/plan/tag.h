@@ -1,4 +1,4 @@
-// How a slice describes the whole launch to a kernel that was built with the prelude (kernels/prelude.h): by a number
+// How a slice describes the whole launch to a kernel that was built with the prelude (kernels/prelude/prelude.h): by a number
 // that the slice carries as its global offset in the third dimension.
 //
 // The number is negative for the kernel, unlike any real id. Everything is in its low 32 bits, since some drivers keep only

@@ -11,7 +11,9 @@ MAY_INCLUDE = {
     "src/daemon": {"src/base"},
     "src/opencl": {"src/base"},
     "src/plan": {"src/base"},
-    "src/kernels": {"src/base"},
+    "src/kernels/text": {"src/base"},
+    "src/kernels/prelude": set(),
+    "src/kernels/facts": {"src/kernels/text", "src/kernels/prelude"},
     "src/neighbours": {"src/base", "include/cleave"},
     "src/learn": {"src/base"},
     "src/turns": {"src/base"},
@@ -19,19 +21,19 @@ MAY_INCLUDE = {
     "src/launch": {"src/base", "src/plan"},
     "src/observe": {"src/base"},
     "src/objects": {"src/base"},
-    "src/interpose": {"src/base", "src/plan", "src/kernels", "src/neighbours", "src/learn", "src/turns", "src/limits",
+    "src/interpose": {"src/base", "src/plan", "src/kernels/text", "src/kernels/prelude", "src/kernels/facts", "src/neighbours", "src/learn", "src/turns", "src/limits",
                       "src/launch", "src/observe", "src/opencl", "include/cleave"},
     "src/cli": {"src/base", "src/daemon", "src/neighbours", "src/observe", "src/turns", "src/limits", "include/cleave"},
     "remote/protocol": {"src/base"},
     "remote/transport": {"src/base", "remote/protocol"},
-    "remote/client": {"src/base", "src/kernels", "src/objects", "src/observe", "src/opencl", "remote/protocol", "remote/transport", "include/cleave"},
+    "remote/client": {"src/base", "src/kernels/text", "src/objects", "src/observe", "src/opencl", "remote/protocol", "remote/transport", "include/cleave"},
     "remote/server/sandbox": {"src/base"},
     "remote/server": {"src/base", "remote/server/sandbox", "src/daemon", "src/interpose", "src/observe", "src/opencl", "remote/protocol", "remote/transport", "include/cleave"},
     "icd": {"src/base", "src/interpose", "src/opencl", "src/objects", "include/cleave"},
     "monitor": {"include/cleave", "src/base", "src/daemon"},
     "slurm": {"src/base", "src/turns"},
 }
-NO_OPENCL = ("src/daemon", "src/plan", "src/kernels", "src/neighbours", "src/learn", "src/turns", "src/limits", "src/observe", "monitor", "slurm", "remote/protocol", "remote/transport")
+NO_OPENCL = ("src/daemon", "src/plan", "src/kernels/text", "src/kernels/prelude", "src/kernels/facts", "src/neighbours", "src/learn", "src/turns", "src/limits", "src/observe", "monitor", "slurm", "remote/protocol", "remote/transport")
 
 
 def folder_of(path, root):

@@ -1,12 +1,12 @@
-#include "kernels/cause.h"
+#include "kernels/facts/cause.h"
 
 #include <algorithm>
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "kernels/includes.h"
-#include "kernels/program_scan.h"
+#include "kernels/facts/program_scan.h"
+#include "kernels/text/includes.h"
 
 namespace cleave::kernels {
 namespace {
@@ -25,7 +25,7 @@ Cause missing_in(const std::string& text, const Embedded& embedded = {}) {
   HeaderFiles headers(kNoFolders, embedded);
   std::vector<std::string> given;
   for (const auto& [name, header] : embedded) given.push_back(name);
-  return preprocess(text, {"", "", given}, headers).missing.value();
+  return cause_of(preprocess(text, {"", "", given}, headers).missing.value());
 }
 
 std::string why(const std::string& text, const char* kernel, Finding finding,

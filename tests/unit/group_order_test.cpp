@@ -1,5 +1,5 @@
 // What the scan says of the idioms in tests/kit/idioms, and of ways to write loops and accesses.
-#include "kernels/group_order.h"
+#include "kernels/facts/group_order.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/program_scan.h"
+#include "kernels/facts/program_scan.h"
 
 namespace cleave::kernels {
 namespace {

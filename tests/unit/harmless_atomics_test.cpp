@@ -1,10 +1,10 @@
-#include "kernels/harmless_atomics.h"
+#include "kernels/facts/harmless_atomics.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "kernels/program_scan.h"
+#include "kernels/facts/program_scan.h"
 
 namespace cleave::kernels {
 namespace {

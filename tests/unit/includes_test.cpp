@@ -1,4 +1,4 @@
-#include "kernels/includes.h"
+#include "kernels/text/includes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/prelude.h"
+#include "kernels/prelude/prelude.h"
 
 namespace cleave::interpose {
 namespace {

@@ -1,10 +1,10 @@
-#include "kernels/private_volatiles.h"
+#include "kernels/facts/private_volatiles.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "kernels/program_scan.h"
+#include "kernels/facts/program_scan.h"
 
 namespace cleave::kernels {
 namespace {

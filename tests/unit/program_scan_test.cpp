@@ -1,4 +1,4 @@
-#include "kernels/program_scan.h"
+#include "kernels/facts/program_scan.h"
 
 #include <string>
 

@@ -1,11 +1,11 @@
-#include "kernels/source_scan.h"
+#include "kernels/facts/source_scan.h"
 
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "kernels/build_options.h"
+#include "kernels/text/build_options.h"
 
 namespace cleave::kernels {
 namespace {

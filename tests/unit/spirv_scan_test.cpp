@@ -1,4 +1,4 @@
-#include "kernels/spirv_scan.h"
+#include "kernels/facts/spirv_scan.h"
 
 #include <cstdint>
 #include <cstring>

@@ -1,11 +1,11 @@
 // Which loops end by themselves while nobody else changes memory, and which may wait.
-#include "kernels/waiting_loops.h"
+#include "kernels/facts/waiting_loops.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "kernels/program_scan.h"
+#include "kernels/facts/program_scan.h"
 
 namespace cleave::kernels {
 namespace {

@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <span>
 
-#include "kernels/lexer.h"
+#include "kernels/text/lexer.h"
 
 namespace cleave::remote::client {
 namespace {

@@ -7,7 +7,7 @@
 #include "interpose/drivers/device_facts.h"
 #include "interpose/state/owned.h"
 #include "interpose/waits/slice_wait.h"
-#include "kernels/prelude.h"
+#include "kernels/prelude/prelude.h"
 #include "launch/launch.h"
 #include "plan/tag.h"
 

@@ -1,4 +1,4 @@
-// Determines by a probe whether a driver can run programs that were built with the prelude (kernels/prelude.h).
+// Determines by a probe whether a driver can run programs that were built with the prelude (kernels/prelude/prelude.h).
 //
 // A small kernel with the prelude is built and launched, unsplit and in tagged slices, in a context of its own, and
 // writes down everything that it observes. Only drivers with which every value is right get tagged slices.

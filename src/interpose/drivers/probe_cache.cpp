@@ -7,7 +7,7 @@
 
 #include "interpose/drivers/known_drivers.h"
 #include "interpose/state/cache_folder.h"
-#include "kernels/prelude.h"
+#include "kernels/prelude/prelude.h"
 
 namespace cleave::interpose {
 namespace {

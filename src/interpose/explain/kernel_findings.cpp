@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/cause.h"
+#include "kernels/facts/cause.h"
 
 namespace cleave::interpose {
 namespace {

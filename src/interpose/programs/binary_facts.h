@@ -12,7 +12,7 @@
 
 #include "base/opencl.h"
 #include "interpose/state/records.h"
-#include "kernels/source_scan.h"
+#include "kernels/facts/source_scan.h"
 
 namespace cleave::interpose {
 

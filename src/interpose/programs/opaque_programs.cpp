@@ -12,7 +12,7 @@
 #include "interpose/interposer.h"
 #include "interpose/programs/binary_facts.h"
 #include "interpose/programs/known_binaries.h"
-#include "kernels/spirv_scan.h"
+#include "kernels/facts/spirv_scan.h"
 
 namespace cleave::interpose {
 namespace {

@@ -1,7 +1,7 @@
 #include "interpose/programs/prelude_text.h"
 
 #include "base/number.h"
-#include "kernels/prelude.h"
+#include "kernels/prelude/prelude.h"
 
 namespace cleave::interpose {
 namespace {

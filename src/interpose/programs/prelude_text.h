@@ -1,4 +1,4 @@
-// Adds the prelude (kernels/prelude.h) to a program's source and options, and removes it from what the program
+// Adds the prelude (kernels/prelude/prelude.h) to a program's source and options, and removes it from what the program
 // queries: source, options and logs.
 //
 // Thread-safe: all functions are pure. They may throw std::bad_alloc.

@@ -12,9 +12,9 @@
 #include "interpose/interposer.h"
 #include "interpose/programs/prelude_text.h"
 #include "interpose/state/owned.h"
-#include "kernels/build_options.h"
-#include "kernels/includes.h"
-#include "kernels/prelude.h"
+#include "kernels/prelude/prelude.h"
+#include "kernels/text/build_options.h"
+#include "kernels/text/includes.h"
 
 namespace cleave::interpose {
 namespace {
@@ -134,7 +134,7 @@ kernels::ProgramScan scan_for(Interposer& p, const std::string& source, const Bu
   const bool certain = options.folders.empty() || !options.quotes || !includes;
   // Compilers may search the folders in these variables first.
   const bool more = std::getenv("CPATH") != nullptr || std::getenv("C_INCLUDE_PATH") != nullptr;
-  surroundings.missing = program.missing;
+  if (program.missing) surroundings.missing = kernels::cause_of(*program.missing);
   if (!program.missing && includes && (!certain || more)) {
     surroundings.missing = kernels::Cause{.way = kernels::Cause::Way::unsure_of_folders,
                                           .construct = certain ? "CPATH or C_INCLUDE_PATH" : "-I",

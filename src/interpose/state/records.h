@@ -16,7 +16,7 @@
 #include "interpose/queues/helper_queues.h"
 #include "interpose/state/held_handles.h"
 #include "interpose/state/record_map.h"
-#include "kernels/program_scan.h"
+#include "kernels/facts/program_scan.h"
 #include "observe/counters.h"
 #include "plan/decide.h"
 #include "plan/local_size.h"

@@ -1,4 +1,4 @@
-// Whether the prelude as NVIDIA's compiler reads it, which divides to find a slice's work-groups (kernels/prelude.cpp), counts them as
+// Whether the prelude as NVIDIA's compiler reads it, which divides to find a slice's work-groups (kernels/prelude/prelude.cpp), counts them as
 // the whole launch would, on whichever driver this runs.
 //
 //   group_division [PLATFORM-SUBSTRING]
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/prelude.h"
+#include "kernels/prelude/prelude.h"
 #include "plan/cut.h"
 #include "plan/tag.h"
 #include "tests/kit/failures.h"

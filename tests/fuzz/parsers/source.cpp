@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "harness.h"
-#include "kernels/lexer.h"
-#include "kernels/program_scan.h"
-#include "kernels/source_scan.h"
+#include "kernels/facts/program_scan.h"
+#include "kernels/facts/source_scan.h"
+#include "kernels/text/lexer.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness.h"
-#include "kernels/spirv_scan.h"
+#include "kernels/facts/spirv_scan.h"
 
 #include <spirv/unified1/spirv.hpp11>
 

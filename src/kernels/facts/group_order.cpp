@@ -1,0 +1,131 @@
+#include "kernels/facts/group_order.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "kernels/facts/open_loops.h"
+#include "kernels/facts/shared_stores.h"
+#include "kernels/facts/store_reader.h"
+#include "kernels/facts/waiting_loops.h"
+
+namespace cleave::kernels {
+namespace {
+
+// Whether a macro that is not expanded could have a loop.
+bool hides_loop(const std::vector<Token>& text, const MacroExpansion& macros) {
+  return std::any_of(text.begin(), text.end(), [&](const Token& token) {
+    return token.kind == Token::Kind::name && macros.hides_loop(token.text);
+  });
+}
+
+// Whether a macro that is not expanded could have a part of one.
+bool hides_part_of_loop(const std::vector<Token>& text, const MacroExpansion& macros) {
+  return std::any_of(text.begin(), text.end(), [&](const Token& token) {
+    return token.kind == Token::Kind::name && macros.hides_names(token.text);
+  });
+}
+
+bool begins_loop(const Token& token) { return token.is("for") || token.is("while") || token.is("do"); }
+
+std::size_t skip_directive(const std::vector<Token>& list, std::size_t at) {
+  while (list[at].kind != Token::Kind::end_of_directive) ++at;
+  return at;
+}
+
+// Behind the conditional that begins at `at`, if there is nothing in it but pragmas, as around `#pragma unroll`; else `at`.
+std::size_t behind_pragmas(const std::vector<Token>& list, std::size_t at) {
+  std::size_t depth = 0;
+  for (std::size_t i = at; i + 1 < list.size() && list[i].directive; ++i) {
+    const std::string_view keyword = list[i + 1].text;
+    if (keyword.starts_with("if")) {
+      ++depth;
+    } else if (keyword == "endif" && --depth == 0) {
+      return skip_directive(list, i) + 1;
+    } else if (!keyword.starts_with("el") && keyword != "endif" && keyword != "pragma") {
+      return at;
+    }
+    i = skip_directive(list, i);
+  }
+  return at;
+}
+
+// Whether a part of a body may be another one than it seems: an included text, or one of which only some compilers compile what is
+// in the way of the others.
+bool has_directives_within(const std::vector<Token>& list) {
+  std::size_t depth = 0;
+  for (std::size_t i = 0; i + 1 < list.size(); ++i) {
+    if (!list[i].directive) {
+      if (list[i].is("{")) ++depth;
+      if (list[i].is("}") && depth > 0) --depth;
+      continue;
+    }
+    const std::string_view keyword = list[i + 1].text;
+    if (const std::size_t behind = keyword.starts_with("if") ? behind_pragmas(list, i) : i; behind != i) {
+      i = behind - 1;
+      continue;
+    }
+    const bool is_part =
+        keyword.starts_with("if") || keyword.starts_with("el") || keyword.starts_with("include");
+    if (list[i].is("#") && depth > 0 && is_part) return true;
+    i = skip_directive(list, i);
+  }
+  return false;
+}
+
+// `expanded` is made from `text`.
+bool may_wait(const std::vector<Token>& text, const std::vector<Token>& expanded,
+              const MacroExpansion& macros) {
+  return hides_part_of_loop(expanded, macros) || has_waiting_loop(expanded, macros) ||
+         (has_directives_within(text) && std::any_of(expanded.begin(), expanded.end(), begins_loop));
+}
+
+GroupOrder loops_in(const std::vector<Token>& text, const std::optional<std::vector<Token>>& expanded,
+                    const MacroExpansion& macros) {
+  if (!expanded) return {true, true, {}};
+  const bool is_open = has_open_loop(*expanded, macros) || hides_loop(*expanded, macros);
+  return {is_open, may_wait(text, *expanded, macros), {}};
+}
+
+// Recursion is not allowed in OpenCL C, and would be a loop.
+bool calls_itself(const Function& function) {
+  const std::vector<Token>& list = function.tokens.list;
+  std::size_t calls = 0;
+  for (std::size_t i = 0; i + 1 < list.size(); ++i) {
+    if (list[i].is(function.name) && list[i + 1].is("(")) ++calls;
+  }
+  return calls > 1;  // the first one is its head
+}
+
+}  // namespace
+
+std::vector<GroupOrder> group_order_of(const std::vector<const Function*>& functions,
+                                       MacroExpansion& macros) {
+  std::vector<GroupOrder> found(functions.size());
+  std::set<std::string_view> names;
+  for (const Function* function : functions) names.insert(function->name);
+  std::vector<FunctionStores> stores;
+  stores.reserve(functions.size());
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    const std::vector<Token>& text = functions[i]->tokens.list;
+    const auto expanded = macros.expand(text);
+    found[i] = loops_in(text, expanded, macros);
+    if (expanded && hides_part_of_loop(*expanded, macros)) {
+      const auto in_order = macros.expand_in_order(text);
+      found[i].may_wait = !in_order || may_wait(text, *in_order, macros);
+    }
+    found[i].may_wait |= calls_itself(*functions[i]);
+    stores.push_back(expanded ? read_stores(*expanded, functions[i]->name, names) : FunctionStores{});
+  }
+  const std::vector<std::string_view> shared = find_shared_stores(stores);
+  for (std::size_t i = 0; i < functions.size(); ++i) found[i].shared = shared[i];
+  return found;
+}
+
+GroupOrder group_order_of(const Tokens& text, MacroExpansion& macros) {
+  return loops_in(text.list, macros.expand(text.list), macros);
+}
+
+}  // namespace cleave::kernels

@@ -1,0 +1,70 @@
+// The text of a function with the macros of its program expanded, for readers that follow expressions.
+//
+// Left as they are: macros with several definitions, those that are undefined anywhere, that take variable arguments, use
+// # or ##, or lead to themselves, and those from build options, which drivers split in different ways.
+//
+// Source: C99 6.10.3 "Macro replacement".
+//
+// Not thread-safe. May throw std::bad_alloc.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "kernels/text/build_options.h"
+#include "kernels/text/lexer.h"
+#include "kernels/text/macro_table.h"
+
+namespace cleave::kernels {
+
+class MacroExpansion {
+ public:
+  // `definitions` holds the #define and #undef directives of the program. The texts of both must outlive this.
+  MacroExpansion(const Tokens& definitions, const Options& options);
+
+  // Without directives. Empty if all texts together become so long that a reader should not follow them.
+  [[nodiscard]] std::optional<std::vector<Token>> expand(const std::vector<Token>& text);
+
+  // The same for text that is compiled as one, without gaps. What is defined in it for certain holds from there on, also for macros
+  // that have other definitions elsewhere. Texts of this kind have a limit of their own.
+  [[nodiscard]] std::optional<std::vector<Token>> expand_in_order(const std::vector<Token>& text);
+
+  // Whether the name is a macro that is left as it is and may stand for more than a number or a name.
+  [[nodiscard]] bool hides_code(std::string_view name) const;
+  // The same for a loop.
+  [[nodiscard]] bool hides_loop(std::string_view name) const;
+  // The same for anything that is not computed from numbers.
+  [[nodiscard]] bool hides_names(std::string_view name) const;
+  // Whether it certainly stands for a number from 1 to 2^24, by the options.
+  [[nodiscard]] bool is_positive(std::string_view name) const;
+
+ private:
+  struct Meaning {
+    Macro macro;
+    bool left = false;
+    bool code = false;
+    bool loop = false;
+    bool names = false;
+    bool positive = false;
+  };
+  using Arguments = std::vector<std::vector<Token>>;
+  class Definitions;
+
+  void add(const std::vector<Token>& list, std::size_t name, std::size_t end);
+  void leave_recursive();
+  [[nodiscard]] const Macro* expandable(const Token& token) const;
+  std::optional<std::vector<Token>> expand(const std::vector<Token>& text, Definitions* definitions,
+                                           std::size_t& steps_left) const;
+  static void push_text(const Macro& macro, const Arguments& arguments, std::vector<Token>& open);
+
+  std::unordered_map<std::string_view, Meaning> meanings_;
+  static constexpr std::size_t kMostSteps = 1'000'000;  // some tens of milliseconds
+  std::size_t steps_left_ = kMostSteps;
+  std::size_t steps_left_in_order_ = kMostSteps;
+};
+
+}  // namespace cleave::kernels
