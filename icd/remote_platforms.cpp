@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <dlfcn.h>
-#include <span>
 #include <string>
 #include <string_view>
 #include <unistd.h>
@@ -11,7 +10,6 @@
 
 #include "base/driver_platform.h"
 #include "base/log.h"
-#include "interpose/offload/platform_order.h"
 #include "opencl/missing_functions.h"
 
 namespace cleave::icd {
@@ -28,6 +26,7 @@ struct Remote {
   Table below{};  // the loader's
   OfferPlatforms offer = nullptr;
   bool required = false;
+  bool first = false;                        // remote.prefer
   std::atomic<const Table*> table{nullptr};  // the client's, after the first query for platforms
 };
 constinit Remote remote;
@@ -47,21 +46,8 @@ bool is_remote_platform(cl_platform_id platform) {
   return is_client_handle(platform) || base::is_remote_platform(remote.below, platform);
 }
 
-// As the settings want it (remote.prefer).
-using Order = void (*)(std::vector<interpose::ListedPlatform>&);
-std::vector<cl_platform_id> ordered(const std::vector<cl_platform_id>& platforms, Order order) {
-  std::vector<interpose::ListedPlatform> listed;
-  listed.reserve(platforms.size());
-  for (cl_platform_id platform : platforms) listed.push_back({platform, &table_for(platform)});
-  order(listed);
-  std::vector<cl_platform_id> all;
-  all.reserve(listed.size());
-  for (const interpose::ListedPlatform& platform : listed) all.push_back(platform.id);
-  return all;
-}
-
 // The loader's platforms and the client's, unless a face below has added them already.
-std::vector<cl_platform_id> all_platforms(Order order) {
+std::vector<cl_platform_id> all_platforms() {
   cl_uint count = 0;
   std::vector<cl_platform_id> platforms;
   if (remote.below.clGetPlatformIDs(0, nullptr, &count) == CL_SUCCESS && count != 0) {
@@ -73,8 +59,8 @@ std::vector<cl_platform_id> all_platforms(Order order) {
   const Table* table = nullptr;
   if (remote.offer(1, &own, nullptr, &table) == CL_SUCCESS) {
     remote.table.store(table, std::memory_order_release);
-    platforms.push_back(own);
-    return ordered(platforms, order);
+    platforms.insert(remote.first ? platforms.begin() : platforms.end(), own);
+    return platforms;
   }
   if (remote.required) platforms.clear();
   return platforms;
@@ -83,7 +69,7 @@ std::vector<cl_platform_id> all_platforms(Order order) {
 cl_int CL_API_CALL get_platform_ids(cl_uint entries, cl_platform_id* platforms, cl_uint* count) try {
   if ((entries == 0 && platforms != nullptr) || (platforms == nullptr && count == nullptr))
     return CL_INVALID_VALUE;
-  const std::vector<cl_platform_id> all = all_platforms(interpose::order_platforms);
+  const std::vector<cl_platform_id> all = all_platforms();
   if (count != nullptr) *count = static_cast<cl_uint>(all.size());
   if (all.empty()) return opencl::kPlatformNotFound;
   if (platforms != nullptr) std::copy_n(all.begin(), std::min<std::size_t>(entries, all.size()), platforms);
@@ -94,39 +80,17 @@ cl_int CL_API_CALL get_platform_ids(cl_uint entries, cl_platform_id* platforms, 
 
 // The remote platform if there is no other, or if the settings put it first. Else the loader chooses.
 cl_platform_id default_platform() try {
-  const std::vector<cl_platform_id> all = all_platforms(interpose::order_platforms_anew);
-  const bool is_chosen = all.size() == 1 || (!all.empty() && interpose::orders_platforms());
+  const std::vector<cl_platform_id> all = all_platforms();
+  const bool is_chosen = all.size() == 1 || (!all.empty() && remote.first);
   return is_chosen && is_remote_platform(all[0]) ? all[0] : nullptr;
 } catch (...) {
   return nullptr;
 }
 
-// The first of all devices of that type, in the order that the settings want.
-cl_int get_ordered_devices(const Table& table, cl_platform_id platform, cl_device_type type,
-                           std::span<cl_device_id> devices, cl_uint* count) try {
-  cl_uint found = 0;
-  cl_int error = table.clGetDeviceIDs(platform, type, 0, nullptr, &found);
-  std::vector<cl_device_id> all(found);
-  // Errors are the client's, of the call as it was made.
-  if (error == CL_SUCCESS && !devices.empty())
-    error = table.clGetDeviceIDs(platform, type, found, all.data(), nullptr);
-  if (error != CL_SUCCESS || devices.empty())
-    return table.clGetDeviceIDs(platform, type, static_cast<cl_uint>(devices.size()), devices.data(), count);
-  interpose::order_devices(all);
-  std::copy_n(all.begin(), std::min(devices.size(), all.size()), devices.begin());
-  if (count != nullptr) *count = found;
-  return CL_SUCCESS;
-} catch (...) {
-  return CL_OUT_OF_HOST_MEMORY;
-}
-
 cl_int CL_API_CALL get_device_ids(cl_platform_id platform, cl_device_type type, cl_uint entries,
                                   cl_device_id* devices, cl_uint* count) {
   if (platform == nullptr) platform = default_platform();
-  const Table& table = table_for(platform);
-  if (devices == nullptr || !is_client_handle(platform) || !interpose::orders_devices())
-    return table.clGetDeviceIDs(platform, type, entries, devices, count);
-  return get_ordered_devices(table, platform, type, std::span(devices, entries), count);
+  return table_for(platform).clGetDeviceIDs(platform, type, entries, devices, count);
 }
 
 cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info name, size_t size, void* value,
@@ -209,6 +173,7 @@ void add_remote_platforms(Table& next, const base::Settings& settings, bool has_
   remote.below = next;
   remote.offer = offer;
   remote.required = settings.remote.required;
+  remote.first = settings.remote.first;
   next.clGetPlatformIDs = get_platform_ids;
   next.clGetPlatformInfo = get_platform_info;
   next.clGetDeviceIDs = get_device_ids;

@@ -35,15 +35,14 @@ def offload_by_link(found):
 
 
 def draw_offload(place, links):
-    """Lines cross the slow device's where it pays; a filled mark is a size for which the rule chose the server."""
+    """Lines cross the slow device's where it pays."""
     here = {}
     for (link, rows), color in zip(links.items(), (CLEAVE, *SERIES[1:]) * len(links)):
-        place.plot([side for side, _ in rows], [row.value / 1e3 for _, row in rows], "-", color=color, label=link)
+        place.plot([side for side, _ in rows], [row.value / 1e3 for _, row in rows], "o-", color=color, label=link)
         for side, row in rows:
-            place.plot(side, row.value / 1e3, "o", color=color, fillstyle="full" if row.note == "remote" else "none")
             here[side] = min(row.baseline / 1e3, here.get(side, row.baseline / 1e3))
     place.plot(list(here), list(here.values()), "k--", label="the slow device here")
-    place.set(title="Where it pays (filled: remote.prefer = auto went there)", xlabel="rows", ylabel="ms", xscale="log", yscale="log")
+    place.set(title="Where a server pays", xlabel="rows", ylabel="ms", xscale="log", yscale="log")
     place.set_xticks(list(here), [str(side) for side in here])
     place.minorticks_off()
     place.legend()

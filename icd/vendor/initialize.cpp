@@ -52,7 +52,8 @@ void load_and_install() {
   std::vector<std::string> problems;
   std::vector<std::string> wrapped = configuration.settings.wrap;
   const std::string remote = icd::wants_remote(configuration.settings) ? icd::remote_library_path() : "";
-  if (!remote.empty()) wrapped.push_back(remote);
+  if (!remote.empty())
+    wrapped.insert(configuration.settings.remote.first ? wrapped.begin() : wrapped.end(), remote);
   const std::vector<drivers::Driver> drivers = drivers::load(wrapped, problems);
   for (const std::string& problem : problems) base::log_line("CLEAVE_ICD_WRAP: " + problem);
   vendor.dispatch_table = make_dispatch_table();

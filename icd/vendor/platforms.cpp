@@ -7,7 +7,6 @@
 #include "icd/vendor/functions.h"
 #include "icd/vendor/handle_queries.h"
 #include "icd/vendor/offered_extensions.h"
-#include "interpose/offload/platform_order.h"
 
 namespace cleave::vendor {
 namespace {
@@ -68,36 +67,18 @@ cl_int give_name(size_t size, void* value, size_t* size_ret, Ask ask) {
   return error == CL_SUCCESS ? give_text(text.append(kNameSuffix), size, value, size_ret) : error;
 }
 
-// The wrapped platforms' handles, as the settings want them (remote.prefer).
-std::vector<cl_platform_id> ordered_platforms() {
-  std::vector<interpose::ListedPlatform> listed;
-  for (std::uint16_t i = 0; i < vendor.platform_count; ++i)
-    listed.push_back({vendor.platforms[i].driver.platform, &vendor.routing_table});
-  interpose::order_platforms(listed);
-  std::vector<cl_platform_id> handles;
-  for (const interpose::ListedPlatform& one : listed) {
-    for (std::uint16_t i = 0; i < vendor.platform_count; ++i) {
-      if (vendor.platforms[i].driver.platform == one.id)
-        handles.push_back(objects::handle_of<cl_platform_id>(vendor.platforms[i].platform));
-    }
-  }
-  return handles;
-}
-
 }  // namespace
 
-cl_int CL_API_CALL clGetPlatformIDs(cl_uint entries, cl_platform_id* platforms, cl_uint* count) try {
+cl_int CL_API_CALL clGetPlatformIDs(cl_uint entries, cl_platform_id* platforms, cl_uint* count) {
   if ((platforms == nullptr && count == nullptr) || (entries == 0 && platforms != nullptr))
     return CL_INVALID_VALUE;
   initialize();
   if (count != nullptr) *count = vendor.platform_count;
   if (vendor.platform_count == 0) return opencl::kPlatformNotFound;
   if (platforms == nullptr) return CL_SUCCESS;
-  const std::vector<cl_platform_id> all = ordered_platforms();
-  std::copy_n(all.begin(), std::min<std::size_t>(entries, all.size()), platforms);
+  for (cl_uint i = 0; i < std::min<cl_uint>(entries, vendor.platform_count); ++i)
+    platforms[i] = objects::handle_of<cl_platform_id>(vendor.platforms[i].platform);
   return CL_SUCCESS;
-} catch (const std::bad_alloc&) {
-  return CL_OUT_OF_HOST_MEMORY;
 }
 
 cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id handle, cl_platform_info name, size_t size, void* value,

@@ -224,8 +224,8 @@ class Loader {
       return problem(place + "=\"" + text + "\": expected " + setting.expected);
     }
     if (const RenamedValue* const renamed = find_renamed_value(setting, text)) {
-      result_.notices.push_back(place + "=\"" + text + "\": this value is now called \"" +
-                                std::string(renamed->new_name) + "\"; the old name will be removed");
+      result_.notices.push_back(place + "=\"" + text + "\": this value now means \"" +
+                                std::string(renamed->new_name) + "\"; " + std::string(renamed->what_to_do));
     }
     for (Configuration::Line& line : result_.lines) {
       if (line.key == setting.key) line = {setting.key, text, origin, setting.variable};

@@ -12,7 +12,7 @@ cl_int get_driver_platform_info(const Table& below, cl_platform_id platform, cl_
     if (error != CL_INVALID_PLATFORM) return error;  // by the older query it may be another platform's
   }
   // Some drivers print a line about parameters that they do not know.
-  if (what == kPlatformIsRemote || is_about_links(what)) return CL_INVALID_VALUE;
+  if (what == kPlatformIsRemote) return CL_INVALID_VALUE;
   return below.clGetPlatformInfo(platform, what, size, value, size_ret);
 }
 

@@ -23,23 +23,6 @@ using GetDriverPlatformInfo = cl_int(CL_API_CALL*)(cl_platform_id, cl_platform_i
 // cl_bool: whether the platform's devices are servers'.
 inline constexpr cl_platform_info kPlatformIsRemote = 0x4C80;
 
-// RemoteLink[]: for each device that clGetDeviceIDs returns for CL_DEVICE_TYPE_ALL the link to its server, in the same order. A
-// server whose connection has ended is connected to. The second also measures the round trip of a new connection, the third its
-// rate as well, which takes longer; what has been measured before is told by all. Each takes at most the time after which a
-// server counts as lost. Answered for servers' platforms alone, and by the remote client itself.
-inline constexpr cl_platform_info kPlatformLinks = 0x4C81;
-inline constexpr cl_platform_info kPlatformLinksTimed = 0x4C82;
-inline constexpr cl_platform_info kPlatformLinksRated = 0x4C83;
-inline bool is_about_links(cl_platform_info what) {
-  return what >= kPlatformLinks && what <= kPlatformLinksRated;
-}
-struct RemoteLink {
-  cl_ulong server = 0;            // a hash of its address
-  cl_ulong connected = 0;         // 0: the server does not answer
-  cl_ulong round_trip = 0;        // ns; 0: not measured
-  cl_ulong bytes_per_second = 0;  // to the server; 0: not measured
-};
-
 // Null-terminated; empty if the driver does not answer, truncated if the text is longer.
 using PlatformText = std::array<char, 256>;
 

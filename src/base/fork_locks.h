@@ -17,7 +17,6 @@ namespace cleave::base {
 // The order in which the locks of one library are taken. A thread that holds one of them may only take later ones.
 enum class ForkOrder : std::uint8_t {
   // The interposer.
-  offload,
   neighbours,
   registry_entry,
   feeder,

@@ -88,15 +88,12 @@ struct NamedSettings {
   std::size_t cores = 0;  // devices only
 };
 
-// Which platforms come first where there are servers' and others (docs/remote.md).
-enum class Prefer : std::uint8_t { local, remote, automatic };
-
 // The remote servers, and how to connect to them.
 struct RemoteSettings {
-  std::vector<std::string> servers;  // tcp:HOST:PORT, tls:HOST:PORT, unix:PATH or vsock:CID:PORT
-  bool original_name = false;        // the platform keeps its driver's name
-  bool required = false;             // no platform at all if one of the servers is unreachable
-  Prefer prefer = Prefer::local;
+  std::vector<std::string> servers;           // tcp:HOST:PORT, tls:HOST:PORT, unix:PATH or vsock:CID:PORT
+  bool original_name = false;                 // the platform keeps its driver's name
+  bool required = false;                      // no platform at all if one of the servers is unreachable
+  bool first = false;                         // its platform comes before this machine's
   std::chrono::milliseconds timeout{10'000};  // without an answer for this long, a server counts as lost
   bool compression = true;                    // where it pays
   unsigned copy_threads = 0;                  // for large data through shared memory; 0: by the processors
@@ -163,11 +160,12 @@ inline constexpr const char* kAlphaExpected =
 // All settings but the tables [kernels], [devices], [programs] and [tenants], in the order in which they are shown to users.
 const std::vector<Setting>& settings_list();
 
-// A value that has been renamed. The old name is accepted as an alias; using it prints one line on standard error.
+// A value that is no longer the name of anything, but is accepted for another one; using it prints one line on standard error.
 struct RenamedValue {
   std::string_view key;
   std::string_view old_name;
   std::string_view new_name;
+  std::string_view what_to_do = "the old name will be removed";
 };
 
 // Null if `value` is a current name, or none at all.

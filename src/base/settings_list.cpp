@@ -204,9 +204,8 @@ bool parse_remote_name(Settings& settings, std::string_view text) {
 }
 
 bool parse_prefer(Settings& settings, std::string_view text) {
-  constexpr Choice<Prefer> kChoices[] = {
-      {"local", Prefer::local}, {"remote", Prefer::remote}, {"auto", Prefer::automatic}};
-  return parse_choice(text, kChoices, settings.remote.prefer);
+  constexpr Choice<bool> kChoices[] = {{"local", false}, {"remote", true}, {"auto", false}};
+  return parse_choice(text, kChoices, settings.remote.first);
 }
 
 bool parse_compression(Settings& settings, std::string_view text) {
@@ -342,9 +341,13 @@ bool parse_remote_path(Settings& settings, std::string_view text) {
   return settings.remote.*kMember = text, true;
 }
 
-constexpr RenamedValue kRenamedValues[] = {{"wait.mode", "polite", "sleeping"},
-                                           {"turns.mode", "needed", "auto"},
-                                           {"split.binaries", "whole", "unsplit"}};
+constexpr RenamedValue kRenamedValues[] = {
+    {"wait.mode", "polite", "sleeping"},
+    {"turns.mode", "needed", "auto"},
+    {"split.binaries", "whole", "unsplit"},
+    {"remote.prefer", "auto", "local",
+     "Cleave no longer chooses by what earlier runs cost: say local, or remote "
+     "where servers pay (docs/remote.md)"}};
 
 }  // namespace
 
@@ -425,7 +428,7 @@ const std::vector<Setting>& settings_list() {
       {"CLEAVE_REMOTE_REQUIRED", "remote.required", "false", "true or false",
        [](Settings& s, std::string_view text) { return parse_bool(text, s.remote.required); }},
       {"CLEAVE_REMOTE_NAME", "remote.name", "remote", "remote or original", parse_remote_name},
-      {"CLEAVE_REMOTE_PREFER", "remote.prefer", "local", "local, remote or auto", parse_prefer},
+      {"CLEAVE_REMOTE_PREFER", "remote.prefer", "local", "local or remote", parse_prefer},
       {"CLEAVE_REMOTE_COMPRESSION", "remote.compression", "auto", "auto or off", parse_compression},
       {"CLEAVE_REMOTE_COPY_THREADS", "remote.copy_threads", "auto",
        "auto or a number of threads from 1 to 16", parse_copy_threads},

@@ -74,8 +74,7 @@ KernelRecord record_of_unknown(observe::Counters& counters) {
 Interposer::Interposer(const Table& below, Face above, base::Configuration loaded, base::Clock& time)
     : configuration(std::move(loaded)),
       clock(time),
-      offload(make_offload(forks_, below, configuration.settings, clock)),
-      next(offload != nullptr ? offload->metered() : below),
+      next(below),
       face(std::move(above)),
       limits(configuration),
       owner(next, configuration),
@@ -124,7 +123,6 @@ void Interposer::end() noexcept {
   // What opens a file only now might be the end of the program.
   const bool may_open = !base::has_new_system_call_filter();
   write_summary(reports, may_open);
-  if (offload != nullptr && !in_child_ && may_open) offload->save();
   turns.leave();
   feeder.end();
   memory.end();

@@ -18,7 +18,6 @@
 #include "interpose/launch/launch_timers.h"
 #include "interpose/launch/repeated_launches.h"
 #include "interpose/limits/memory_limits.h"
-#include "interpose/offload/offload.h"
 #include "interpose/policies/policy.h"
 #include "interpose/programs/known_binaries.h"
 #include "interpose/queues/gate.h"
@@ -50,9 +49,8 @@ class Interposer {
 
   const base::Configuration configuration;
   base::Clock& clock;
-  const std::unique_ptr<Offload> offload;  // null unless runs are measured
 
-  const Table next;  // the table below: a loader, a driver or a simulation; metered if runs are measured
+  const Table next;  // the table below: a loader, a driver or a simulation
   Table table{};     // the table that programs use
   const Face face;
 

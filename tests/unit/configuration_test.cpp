@@ -270,6 +270,9 @@ TEST_F(ConfigurationTest, RenamedValueIsAcceptedWithOneNotice) {
   EXPECT_EQ(configuration.settings.policy.kind, SplitPolicy::Kind::alpha);
   EXPECT_FALSE(with({{"CLEAVE_BINARIES", "whole"}}).settings.trust_binaries);
   EXPECT_THAT(with({{"CLEAVE_BINARIES", "whole"}}).notices, ElementsAre(HasSubstr("\"unsplit\"")));
+  EXPECT_FALSE(with({{"CLEAVE_REMOTE_PREFER", "auto"}}).settings.remote.first);
+  EXPECT_THAT(with({{"CLEAVE_REMOTE_PREFER", "auto"}}).notices,
+              ElementsAre(AllOf(HasSubstr("CLEAVE_REMOTE_PREFER=\"auto\""), HasSubstr("means \"local\""))));
 }
 
 INSTANTIATE_TEST_SUITE_P(

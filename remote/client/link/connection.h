@@ -127,13 +127,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] const wire::Welcome& welcome() const { return *welcome_; }
   [[nodiscard]] std::chrono::nanoseconds round_trip() const { return round_trip_; }
 
-  // What has been measured of the link (devices/links.h); 0: nothing yet.
-  struct LinkFigures {
-    std::atomic<std::uint64_t> round_trip{0};  // ns
-    std::atomic<std::uint64_t> bytes_per_second{0};
-  };
-  LinkFigures link_figures;
-
   // Converts a time of the server's clock, in ns, to ours.
   [[nodiscard]] std::uint64_t to_local_time(std::uint64_t theirs) const { return theirs - clock_ahead_; }
 

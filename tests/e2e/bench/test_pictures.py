@@ -35,9 +35,9 @@ ROWS = {
                    for row in [Row(part, f"{part} {n}", 1.1, baseline=10, spread=0.1, neighbours=n, note="α 4, 20 groups")
                                for n in (1, 2)]]
     + over_neighbours("fig4") + over_neighbours("fig5") + [Row("many", "in 500 groups", 1.2, spread=0.1)],
-    "remote": [Row("offload", "1 Mbit/s, 10 ms: product 32", 450, "us", baseline=120, note="local"),
-               Row("offload", "1 Mbit/s, 10 ms: product 64", 700, "us", baseline=900, note="remote"),
-               Row("offload", "1 Mbit/s, 10 ms: break-even", 64, "rows", note="the rule's: 64"), Row("tcp", "tcp: enqueue and finish", 30, "us", baseline=10, asked=50), Row("tcp", "tcp: 1 MiB", 300, "us", baseline=90),
+    "remote": [Row("offload", "1 Mbit/s, 10 ms: product 32", 450, "us", baseline=120),
+               Row("offload", "1 Mbit/s, 10 ms: product 64", 700, "us", baseline=900),
+               Row("offload", "1 Mbit/s, 10 ms: break-even", 64, "rows"), Row("tcp", "tcp: enqueue and finish", 30, "us", baseline=10, asked=50), Row("tcp", "tcp: 1 MiB", 300, "us", baseline=90),
                Row("tcp", "tcp: product, rows 256", 3, "ms", baseline=2), Row("unix", "unix: product, rows 256", 3, "ms", baseline=2)],
     "share": [Row(part, f"{part}: {way}", 1.5, spread=0.1, neighbours=1, kernel="convnet products", policy=way)
               for part in ("P99", "done") for way in share.WAYS]

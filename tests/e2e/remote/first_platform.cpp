@@ -1,5 +1,5 @@
 // Multiplies two matrices on the first device of the first platform, as programs do that do not choose, and prints the
-// platform's name and "ok", or the error of the first call that failed. Then again for each line of its input.
+// platform's name and "ok", or the error of the first call that failed.
 //
 //   first_platform SIDE      of the matrices
 //
@@ -72,7 +72,6 @@ void work(bool by_default, std::size_t side) {
   } catch (const Failed& failed) {
     std::printf("%s: error %d\n", name.c_str(), failed.error);
   }
-  std::fflush(stdout);
 }
 
 }  // namespace
@@ -84,9 +83,6 @@ int main(int count, char** arguments) {
   }
   const auto side = static_cast<std::size_t>(std::atoi(arguments[1]));
   const bool by_default = count > 2 && std::strcmp(arguments[2], "--default") == 0;
-  char line[16];
-  do {
-    work(by_default, side);
-  } while (std::fgets(line, sizeof line, stdin) != nullptr);
+  work(by_default, side);
   return 0;
 }

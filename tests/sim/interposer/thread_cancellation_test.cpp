@@ -2,12 +2,8 @@
 // they are unwound from that place; with Cleave they must go, too, and never end the process.
 
 #include <atomic>
-#include <chrono>
 #include <pthread.h>
-#include <sstream>
 #include <string>
-#include <thread>
-#include <unistd.h>
 
 #include "interpose/drivers/device_facts.h"
 #include "tests/kit/temporary_folder.h"
@@ -180,80 +176,6 @@ TEST(ConfiguredThreadCancellation, WhereMemoryIsCounted) {
     cl.clFinish(fixture.queue);
   }));
   EXPECT_EQ(booked(), before);
-}
-
-// What the run has taken on its device, from the only line of the file of runs.
-base::Nanoseconds saved_time(const std::string& text) {
-  std::istringstream line(text);
-  std::string word;
-  for (int i = 0; i < 4; ++i) line >> word;  // version, program, device, runs
-  std::int64_t time = -1;
-  line >> time;
-  return base::Nanoseconds(time);
-}
-
-// A wait that was cut short, and so never ended, would last as long as the program.
-TEST(ConfiguredThreadCancellation, WhereARunIsMeasured) {
-  const kit::TemporaryFolder folder;
-  base::Settings settings = kit::with(default_settings(), &base::Settings::wait, base::WaitMode::native,
-                                      &base::Settings::cache, folder.path());
-  settings.remote.servers = {"unix:" + folder.file("none")};
-  settings.remote.prefer = base::Prefer::automatic;
-  InterposerFixture fixture(settings, default_driver(), 0, cancelling_table());
-  interpose::Offload& offload = *interpose::interposer().offload;
-  EXPECT_FALSE(offload.prefers_remote({{fixture.driver.platform(), &sim::Driver::table()}}));
-  const cl_kernel kernel = fixture.make_kernel();
-  EXPECT_EQ(fixture.launch(kernel), CL_SUCCESS);
-  EXPECT_TRUE(completes_when_cancelled([&] { fixture.cl.clFinish(fixture.queue); }));
-  EXPECT_TRUE(completes_when_cancelled([&] { fixture.cl.wait({fixture.launch_event(kernel)}); }));
-  EXPECT_TRUE(completes_when_cancelled([&] { fixture.make_kernel(); }));
-  EXPECT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
-  fixture.driver.clock().sleep_for(std::chrono::hours(1));
-  EXPECT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
-  offload.save();
-  const base::Nanoseconds time = saved_time(kit::file_contents(folder.file("runs")));
-  EXPECT_GT(time.count(), 0);
-  EXPECT_LT(time, std::chrono::hours(1));
-}
-
-// A driver in which, if wanted, a wait has not ended after a second, and the thread that waits is cancelled.
-bool is_waited_long = false;
-bool has_waited_to_the_end = false;
-cl_int wait_long() {
-  pthread_cancel(pthread_self());
-  for (int i = 0; i < 1000; ++i) ::usleep(1000);
-  has_waited_to_the_end = true;
-  return CL_SUCCESS;
-}
-
-TEST(ConfiguredThreadCancellation, MeteredWaitIsCutShortAsNatively) {
-  const kit::TemporaryFolder folder;
-  base::Settings settings = kit::with(default_settings(), &base::Settings::wait, base::WaitMode::native,
-                                      &base::Settings::cache, folder.path());
-  settings.remote.servers = {"unix:" + folder.file("none")};
-  settings.remote.prefer = base::Prefer::automatic;
-  Table below = sim::Driver::table();
-  below.clFinish = [](cl_command_queue queue) -> cl_int {
-    return is_waited_long ? wait_long() : sim::Driver::table().clFinish(queue);
-  };
-  below.clWaitForEvents = [](cl_uint count, const cl_event* events) -> cl_int {
-    return is_waited_long ? wait_long() : sim::Driver::table().clWaitForEvents(count, events);
-  };
-  InterposerFixture fixture(settings, default_driver(), 0, below);
-  interpose::Offload& offload = *interpose::interposer().offload;
-  EXPECT_FALSE(offload.prefers_remote({{fixture.driver.platform(), &sim::Driver::table()}}));
-  const kit::Event event = fixture.launch_event(fixture.make_kernel());
-  is_waited_long = true;
-  EXPECT_TRUE(is_cancelled([&] { fixture.cl.clFinish(fixture.queue); }));
-  EXPECT_TRUE(is_cancelled([&] { fixture.cl.wait({event}); }));
-  is_waited_long = false;
-  EXPECT_FALSE(has_waited_to_the_end);
-  EXPECT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
-  fixture.driver.clock().sleep_for(std::chrono::hours(1));
-  offload.save();
-  const base::Nanoseconds time = saved_time(kit::file_contents(folder.file("runs")));
-  EXPECT_GT(time.count(), 0);
-  EXPECT_LT(time, std::chrono::hours(1));
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, ThreadCancellation,
