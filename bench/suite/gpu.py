@@ -131,7 +131,7 @@ def possible(bench, work, budget):
 
 def measure_budget(bench):
     for work in (PRODUCT, *OTHERS):
-        line = bench.launches(work, {"CLEAVE_SPLIT": "budget", "CLEAVE_ALPHA_MAX": "1000"}, "--warm-up", 10, "--waits", 0)
+        line = bench.launches(work, {"CLEAVE_SPLIT": "budget", "CLEAVE_VMS": "50"}, "--warm-up", 10, "--waits", 0)
         add_ratio(bench, "budget", f"{work}, budget of 5 %", line, 1.05)
         made = line["slices"] / max(1, line["split"])
         best = possible(bench, work, 0.05)

@@ -32,7 +32,7 @@ def vendor_library():
 def environment(settings):
     """The environment with these settings alone, and no statistics of other runs."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CLEAVE_")}
-    return kept | {"CLEAVE_CONFIG": os.devnull, "CLEAVE_TOP": "false"} | settings
+    return kept | {"CLEAVE_CONFIG": os.devnull} | settings
 
 
 WAYS = ("preload", "vendor")

@@ -10,6 +10,7 @@
 
 #include "base/folder_check.h"
 #include "base/number.h"
+#include "base/old_settings.h"
 #include "base/program_path.h"
 #include "base/toml_file.h"
 #include "cleave/registry.h"
@@ -111,23 +112,31 @@ class Loader {
     } else if (!file.error.empty()) {
       problem(path + ": " + file.error);
     }
-    for (const TomlValue& value : file.values) {
-      apply(std::string(path).append(":").append(std::to_string(value.line)), value);
+    // Old names last: they change what the new ones have set, wherever they stand.
+    for (const bool old : {false, true}) {
+      for (const TomlValue& value : file.values) {
+        const std::string key = key_of(value);
+        if ((find_old_setting(key) != nullptr) == old)
+          apply(std::string(path).append(":").append(std::to_string(value.line)), key, value);
+      }
     }
   }
 
-  void apply(const std::string& origin, const TomlValue& value) {
+  static std::string key_of(const TomlValue& value) {
     std::string key;
     for (const std::string& name : value.path) key.append(key.empty() ? "" : ".").append(name);
+    return key;
+  }
+
+  void apply(const std::string& origin, const std::string& key, const TomlValue& value) {
     if (value.path.size() == 3 && (value.path[0] == "kernels" || value.path[0] == "devices")) {
       return apply_named(origin, key, value);
     }
     if (value.path.size() == 3 && (value.path[0] == "tenants" || value.path[0] == "programs"))
       return note_table(origin, key, value);
     const std::string place = std::string(origin).append(": ").append(key);
-    for (const Setting& setting : settings_list()) {
-      if (key == setting.key) return set(setting, value.text, origin, place);
-    }
+    if (const Setting* const setting = find_setting(key)) return set(*setting, value.text, origin, place);
+    if (const OldSetting* const old = find_old_setting(key)) return set_old(*old, value.text, origin, place);
     problem(place + " is not a setting: `cleave doctor` lists the settings");
   }
 
@@ -181,13 +190,11 @@ class Loader {
       return problem(place + " is not a setting: expected weight, cap, memory" +
                      (of_tenant ? " or priority" : ", priority or tenant"));
     }
-    const auto& all = settings_list();
-    const auto setting =
-        std::find_if(all.begin(), all.end(), [&](const Setting& each) { return each.key == known->second; });
+    const Setting* const setting = find_setting(known->second);
     Settings scratch;
     if (!setting->apply(scratch, value.text))
       return problem(place + "=\"" + value.text + "\": expected " + setting->expected);
-    (of_tenant ? tenants_ : programs_).push_back({value.path[1], &*setting, value.text, origin, place});
+    (of_tenant ? tenants_ : programs_).push_back({value.path[1], setting, value.text, origin, place});
   }
 
   void apply_program() {
@@ -215,6 +222,20 @@ class Loader {
       if (text == nullptr || *text == '\0') continue;
       set(setting, text, setting.variable, setting.variable);
     }
+    for (const OldSetting& old : old_settings()) {
+      const char* text = environment_(old.variable);
+      if (text != nullptr && *text != '\0') set_old(old, text, old.variable, old.variable);
+    }
+  }
+
+  void set_old(const OldSetting& old, const std::string& text, const std::string& origin,
+               const std::string& place) {
+    const std::string said = place + "=\"" + text + "\"";
+    if (old.apply == nullptr)
+      return result_.notices.push_back(said + " is ignored, since it is no setting any more: " + old.instead);
+    if (!old.apply(result_.settings, text)) return problem(said + ": expected " + old.expected);
+    result_.notices.push_back(said + ": this name will be removed; write " + old.instead);
+    result_.lines.push_back({old.key, text, origin, old.variable});
   }
 
   void set(const Setting& setting, const std::string& text, const std::string& origin,

@@ -74,13 +74,6 @@ struct LimitSettings {
 // Whose monitor is believed (neighbours/monitor_trust.h).
 enum class MonitorTrust : std::uint8_t { system, owner, any };
 
-// The count that is used for a source whose last count is stale.
-struct StaleCount {
-  enum class Kind : std::uint8_t { last, alone, number };
-  Kind kind = Kind::last;
-  unsigned vms = 0;  // for `number`
-};
-
 // Settings for kernels, or devices, whose name matches a shell pattern (fnmatch(3)). What is 0, or not set, is not set.
 struct NamedSettings {
   std::string pattern;
@@ -96,7 +89,6 @@ struct RemoteSettings {
   bool first = false;                         // its platform comes before this machine's
   std::chrono::milliseconds timeout{10'000};  // without an answer for this long, a server counts as lost
   bool compression = true;                    // where it pays
-  unsigned copy_threads = 0;                  // for large data through shared memory; 0: by the processors
   std::string token_file;                     // empty: no token
   // PEM files for TLS. Empty: the system's authorities, and no client certificate.
   std::string authorities;
@@ -109,7 +101,6 @@ struct Settings {
   SplitPolicy policy;
   AlphaTable alpha = 4;
   double budget = 0.05;  // `budget`, `pressure`: the share of its run time that splitting a launch may cost
-  unsigned alpha_max = 100;              // `budget`, `pressure`: the most slices for each VM
   std::optional<std::size_t> min_items;  // empty: the number of the device's cores
   std::vector<std::string> deny;         // shell patterns of kernel names
   bool trust_binaries = false;           // programs made from unknown binaries may be split
@@ -120,13 +111,12 @@ struct Settings {
   std::optional<unsigned> vms;  // empty: the sources are polled
   NeighbourSources sources;
   CountBy count_by = CountBy::running;
-  std::optional<Address> monitor;    // empty: the default addresses are tried
-  std::chrono::seconds max_age{10};  // after this time without confirmation a count is stale
-  StaleCount stale;
-  unsigned max_vms = 256;  // larger counts of sources are not believed
+  std::optional<Address> monitor;  // empty: the default addresses are tried
+  // Not a setting, but tests shorten it. After this time without confirmation a count is stale: it misses five of the monitor's
+  // heartbeats.
+  std::chrono::seconds max_age{10};
   MonitorTrust monitor_trust = MonitorTrust::owner;
   std::string registry;  // the folder of the process registry; empty: none
-  bool top = true;       // this process publishes an entry there
   std::string stats;     // empty: none; "stderr"; or a path
   bool explain = false;  // at exit, say on standard error why launches were not split
   std::string trace;     // empty: none; or a path
@@ -167,6 +157,9 @@ struct RenamedValue {
   std::string_view new_name;
   std::string_view what_to_do = "the old name will be removed";
 };
+
+// Null if there is none.
+const Setting* find_setting(std::string_view key);
 
 // Null if `value` is a current name, or none at all.
 const RenamedValue* find_renamed_value(const Setting& setting, std::string_view value);

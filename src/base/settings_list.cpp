@@ -19,10 +19,8 @@ constexpr double kMaxQuantum = 60'000;
 constexpr double kMinBudget = 0.001;
 constexpr double kMinTarget = 0.01;
 constexpr double kMaxTarget = 0.9;
-constexpr std::uint64_t kMaxMaxAge = 86'400;  // seconds
 constexpr std::size_t kMaxFiles = 8;
 constexpr std::size_t kMaxServers = 16;
-constexpr unsigned kMaxCopyThreads = 16;
 constexpr double kMinTimeout = 0.1;  // seconds
 constexpr double kMaxTimeout = 3600;
 
@@ -213,11 +211,6 @@ bool parse_compression(Settings& settings, std::string_view text) {
   return parse_choice(text, kChoices, settings.remote.compression);
 }
 
-bool parse_copy_threads(Settings& settings, std::string_view text) {
-  if (text == "auto") return settings.remote.copy_threads = 0, true;
-  return parse_number(text, 1, kMaxCopyThreads, settings.remote.copy_threads);
-}
-
 bool parse_min_items(Settings& settings, std::string_view text) {
   if (text == "cores") return settings.min_items.reset(), true;
   std::size_t items = 0;
@@ -279,25 +272,6 @@ bool parse_monitor(Settings& settings, std::string_view text) {
   const auto address = parse_address(text);
   if (!is_connectable(address)) return false;
   settings.monitor = address;
-  return true;
-}
-
-bool parse_max_age(Settings& settings, std::string_view text) {
-  unsigned seconds = 0;
-  if (!parse_number(text, 1, kMaxMaxAge, seconds)) return false;
-  settings.max_age = std::chrono::seconds(seconds);
-  return true;
-}
-
-bool parse_stale(Settings& settings, std::string_view text) {
-  using Kind = StaleCount::Kind;
-  constexpr Choice<Kind> kChoices[] = {{"last", Kind::last}, {"alone", Kind::alone}};
-  StaleCount stale;
-  if (!parse_choice(text, kChoices, stale.kind)) {
-    if (!parse_number(text, 1, kMaxVms, stale.vms)) return false;
-    stale.kind = Kind::number;
-  }
-  settings.stale = stale;
   return true;
 }
 
@@ -366,8 +340,6 @@ const std::vector<Setting>& settings_list() {
        [](Settings& s, std::string_view text) { return parse_alpha(text, s.alpha); }},
       {"CLEAVE_BUDGET", "split.budget", "0.05", "a share from 0.001 to 1, such as 0.05",
        [](Settings& s, std::string_view text) { return parse_decimal(text, kMinBudget, 1, s.budget); }},
-      {"CLEAVE_ALPHA_MAX", "split.alpha_max", "100", "a whole number from 1 to 1000000",
-       [](Settings& s, std::string_view text) { return parse_number(text, 1, kMaxSlices, s.alpha_max); }},
       {"CLEAVE_MIN_ITEMS", "split.min_items", "cores",
        "a number of work-items, 0 to switch the rule off, or cores for the device's own number",
        parse_min_items},
@@ -395,13 +367,6 @@ const std::vector<Setting>& settings_list() {
       {"CLEAVE_COUNT_BY", "neighbours.count_by", "running", "running or busy", parse_count_by},
       {"CLEAVE_MONITOR", "neighbours.monitor", "",
        "unix:PATH, tcp:HOST:PORT or vsock:CID:PORT, where cleave-monitord listens", parse_monitor},
-      {"CLEAVE_MAX_AGE", "neighbours.max_age", "10", "a whole number of seconds from 1 to 86400",
-       parse_max_age},
-      {"CLEAVE_STALE", "neighbours.stale", "last", "last, alone or a number of VMs from 1 to 100000",
-       parse_stale},
-      {"CLEAVE_MAX_VMS", "neighbours.max_count", "256",
-       "the highest number of VMs to believe, from 1 to 100000",
-       [](Settings& s, std::string_view text) { return parse_number(text, 1, kMaxVms, s.max_vms); }},
       {"CLEAVE_MONITOR_TRUST", "neighbours.trust", "owner", "system, owner or any", parse_monitor_trust},
       {"CLEAVE_REGISTRY", "neighbours.registry", CLEAVE_REGISTRY_FOLDER, "off, or the full path of a folder",
        parse_registry},
@@ -410,8 +375,6 @@ const std::vector<Setting>& settings_list() {
       {"CLEAVE_EXPLAIN", "observe.explain", "false", "true or false",
        [](Settings& s, std::string_view text) { return parse_bool(text, s.explain); }},
       {"CLEAVE_TRACE", "observe.trace", "", "off, or the path of a file", parse_path<&Settings::trace>},
-      {"CLEAVE_TOP", "observe.top", "true", "true or false",
-       [](Settings& s, std::string_view text) { return parse_bool(text, s.top); }},
       {"CLEAVE_CACHE", "cache", "~/.cache/cleave", "off, or the path of a folder",
        parse_path<&Settings::cache>},
       {"CLEAVE_NEXT", "next", "", "the path of the OpenCL loader to forward calls to",
@@ -430,8 +393,6 @@ const std::vector<Setting>& settings_list() {
       {"CLEAVE_REMOTE_NAME", "remote.name", "remote", "remote or original", parse_remote_name},
       {"CLEAVE_REMOTE_PREFER", "remote.prefer", "local", "local or remote", parse_prefer},
       {"CLEAVE_REMOTE_COMPRESSION", "remote.compression", "auto", "auto or off", parse_compression},
-      {"CLEAVE_REMOTE_COPY_THREADS", "remote.copy_threads", "auto",
-       "auto or a number of threads from 1 to 16", parse_copy_threads},
       {"CLEAVE_REMOTE_TIMEOUT", "remote.timeout", "10", "a number of seconds from 0.1 to 3600",
        parse_remote_timeout},
       {"CLEAVE_REMOTE_TOKEN_FILE", "remote.token_file", "", "the path of a file",
@@ -444,6 +405,13 @@ const std::vector<Setting>& settings_list() {
        parse_remote_path<&RemoteSettings::key>},
   });
   return *list;
+}
+
+const Setting* find_setting(std::string_view key) {
+  for (const Setting& setting : settings_list()) {
+    if (key == setting.key) return &setting;
+  }
+  return nullptr;
 }
 
 const RenamedValue* find_renamed_value(const Setting& setting, std::string_view value) {

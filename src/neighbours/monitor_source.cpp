@@ -172,8 +172,8 @@ void MonitorSource::sample_own_use(base::Nanoseconds now) {
 void MonitorSource::check_heartbeat() {
   if (protocol_->heartbeat() < max_age_) return;
   const auto seconds = std::chrono::floor<std::chrono::seconds>(protocol_->heartbeat()).count() + 1;
-  warning_ = "neighbours.max_age: " + endpoint() + " sends every " + std::to_string(seconds - 1) +
-             " s only, and a count is stale before that: set " + std::to_string(seconds) + " or more";
+  warning_ = "neighbours.monitor: " + endpoint() + " sends every " + std::to_string(seconds - 1) +
+             " s only, and a count is stale before that: have cleave-monitord send more often (--heartbeat)";
 }
 
 void MonitorSource::disconnect(base::Nanoseconds now) {

@@ -7,7 +7,7 @@
 //     1024 are root's. `system` believes only those;
 //   - TCP: nothing is known. `system` believes nobody there.
 //
-// What is believed is bounded all the same: base::Settings::max_vms.
+// What is believed is bounded all the same: kMaxBelievedVms (staleness.h).
 //
 // Thread-safe. May throw std::bad_alloc.
 #pragma once

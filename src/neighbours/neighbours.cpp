@@ -39,11 +39,6 @@ std::string as_text(const base::NeighbourSources& sources) {
   return text;
 }
 
-std::string registry_folder_for(const base::Settings& settings) {
-  const bool peers = needs_sources(settings) && settings.sources.peers;
-  return settings.top || peers ? settings.registry : std::string();
-}
-
 Report::State overall_state(const std::vector<Report::Source>& sources) {
   const auto any = [&](Freshness freshness) {
     return std::any_of(sources.begin(), sources.end(),
@@ -63,8 +58,8 @@ const char* name(Report::State state) {
 Neighbours::Neighbours(base::ForkLocks& forks, const base::Settings& settings)
     : settings_(settings),
       needs_sources_(needs_sources(settings)),
-      vms_(settings.vms.value_or(needs_sources_ ? effective_count(std::nullopt, rules(), {}) : 1)),
-      entry_(forks, registry_folder_for(settings)) {
+      vms_(settings.vms.value_or(1)),
+      entry_(forks, settings.registry) {
   forks.add<&Neighbours::reset_in_child>(base::ForkOrder::neighbours, mutex_, *this);
   entry_.set_vms(vms());
 }
@@ -105,7 +100,7 @@ void Neighbours::start_poller() {
   }
   observer.warning = [this](const std::string& warning) { warn(warning); };
   observer.bounded = [this](const std::string& source, unsigned vms) { warn_of_bound(source, vms); };
-  poller_ = SourcePoller::start(make_sources(), rules(), std::move(observer));
+  poller_ = SourcePoller::start(make_sources(), settings_.max_age, std::move(observer));
   if (poller_) poller_->wait_for_first_answers(kFirstAnswerTimeout);
 }
 
@@ -160,12 +155,12 @@ std::vector<std::unique_ptr<Source>> Neighbours::make_sources() const {
 }
 
 void Neighbours::warn(const std::string& warning) {
-  if (!warned_.exchange(true)) base::log_line(warning + " (until then neighbours.stale applies)");
+  if (!warned_.exchange(true)) base::log_line(warning + " (until then the last count holds)");
 }
 
 void Neighbours::warn_of_bound(const std::string& source, unsigned vms) {
-  base::log_line("neighbours.max_count: " + source + " reports " + std::to_string(vms) + " VMs, and " +
-                 std::to_string(settings_.max_vms) + " are believed: raise the setting if there are more");
+  base::log_line("neighbours.source: " + source + " reports " + std::to_string(vms) + " VMs, and " +
+                 std::to_string(kMaxBelievedVms) + " are believed: set CLEAVE_VMS if there are more");
 }
 
 Report Neighbours::report() const {
@@ -193,8 +188,8 @@ Report Neighbours::report() const {
   report.changes = counters.changes;
   for (const SourceStatus& status : counters.sources) {
     const base::Nanoseconds age = status.last_count ? now - status.last_count->at : base::Nanoseconds(0);
-    report.sources.push_back(
-        {status, freshness_of(status.last_count, rules(), now), std::max(age, base::Nanoseconds(0))});
+    report.sources.push_back({status, freshness_of(status.last_count, settings_.max_age, now),
+                              std::max(age, base::Nanoseconds(0))});
   }
   report.state = overall_state(report.sources);
   return report;

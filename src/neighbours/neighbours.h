@@ -23,7 +23,7 @@ struct Report {
     fixed,    // the user has set the count, or the policy needs none
     idle,     // no launch yet, so the sources are not polled
     known,    // the counts are fresh
-    stale,    // a count is stale: `neighbours.stale` applies
+    stale,    // a count is stale: the last one holds
     alone,    // no source has had a count yet
     stopped,  // the polling thread could not be started
   };
@@ -83,9 +83,6 @@ class Neighbours {
   void reset_in_child() noexcept CLEAVE_REQUIRES(mutex_);
   void start_poller() CLEAVE_REQUIRES(mutex_);
   [[nodiscard]] std::vector<std::unique_ptr<Source>> make_sources() const;
-  [[nodiscard]] StalenessRules rules() const {
-    return {settings_.max_age, settings_.stale, settings_.max_vms};
-  }
   // Both in one number, so that a level that comes back is told from the one before.
   static constexpr unsigned kLevelBits = 3;
   static unsigned level_of(std::uint64_t restraint) {

@@ -29,19 +29,18 @@ int milliseconds_until(base::Nanoseconds then, base::Nanoseconds now) {
 
 }  // namespace
 
-SourcePoller::SourcePoller(std::vector<std::unique_ptr<Source>> sources, const StalenessRules& rules,
+SourcePoller::SourcePoller(std::vector<std::unique_ptr<Source>> sources, base::Nanoseconds max_age,
                            Observer observer)
     : sources_(std::move(sources)),
-      rules_(rules),
+      max_age_(max_age),
       observer_(std::move(observer)),
       freshness_(sources_.size(), Freshness::never) {
   wake_.open();  // without it stop() is noticed late
 }
 
 std::shared_ptr<SourcePoller> SourcePoller::start(std::vector<std::unique_ptr<Source>> sources,
-                                                  const StalenessRules& rules, Observer observer) noexcept
-    try {
-  auto made = std::make_shared<SourcePoller>(std::move(sources), rules, std::move(observer));
+                                                  base::Nanoseconds max_age, Observer observer) noexcept try {
+  auto made = std::make_shared<SourcePoller>(std::move(sources), max_age, std::move(observer));
   const base::ScopedSignalBlock blocked;
   std::thread([made] { made->run(); }).detach();
   return made;
@@ -82,7 +81,7 @@ std::optional<unsigned> SourcePoller::fresh_pressure(base::Nanoseconds now) cons
   std::optional<unsigned> highest;
   for (const auto& source : sources_) {
     const auto pressure = source->last_pressure();
-    if (pressure && now - pressure->at <= rules_.max_age)
+    if (pressure && now - pressure->at <= max_age_)
       highest = std::max(highest.value_or(0), pressure->thousandths);
   }
   return highest;
@@ -90,7 +89,7 @@ std::optional<unsigned> SourcePoller::fresh_pressure(base::Nanoseconds now) cons
 
 void SourcePoller::check_bound(const Source& source) {
   const auto count = source.last_count();
-  if (bounded_ || !count || count->vms <= rules_.max_vms) return;
+  if (bounded_ || !count || count->vms <= kMaxBelievedVms) return;
   bounded_ = true;
   if (!observer_.bounded) return;
   const std::string endpoint = source.endpoint();
@@ -104,11 +103,11 @@ void SourcePoller::publish(base::Nanoseconds now) {
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     const Source& source = *sources_[i];
     reports.push_back({source.name(), source.endpoint(), source.state(), source.last_count()});
-    const Freshness before = std::exchange(freshness_[i], freshness_of(source.last_count(), rules_, now));
+    const Freshness before = std::exchange(freshness_[i], freshness_of(source.last_count(), max_age_, now));
     if (before == Freshness::fresh && freshness_[i] == Freshness::stale) ++became_stale;
     first_answer_known = first_answer_known && source.first_answer_known();
   }
-  const unsigned vms = combined_count(last_counts(sources_), rules_, now);
+  const unsigned vms = combined_count(last_counts(sources_));
   const unsigned before = std::exchange(vms_, vms);
   if (vms != before) observer_.count(vms);
 
@@ -122,7 +121,7 @@ void SourcePoller::publish(base::Nanoseconds now) {
 void SourcePoller::wait(base::Nanoseconds now) const {
   std::vector<pollfd> descriptors = {{wake_.is_valid() ? wake_.descriptor() : -1, POLLIN, 0}};
   base::Nanoseconds until =
-      next_expiry(last_counts(sources_), rules_, now).value_or(base::Nanoseconds::max());
+      next_expiry(last_counts(sources_), max_age_, now).value_or(base::Nanoseconds::max());
   until = std::min(until, next_pressure_);
   for (const auto& source : sources_) {
     const Source::WakeCondition wake_condition = source->wake_condition();

@@ -43,13 +43,13 @@ class SourcePoller {
     // At every step: the highest pressure of the sources, in thousandths, empty if none is known or fresh. Returns when it
     // wants to be called again at the latest. May be empty.
     std::function<base::Nanoseconds(std::optional<unsigned> pressure, base::Nanoseconds now)> pressure;
-    // The first time that a source reports more than StalenessRules::max_vms. May be empty.
+    // The first time that a source reports more than kMaxBelievedVms. May be empty.
     std::function<void(const std::string& source, unsigned vms)> bounded;
   };
 
   // Starts the thread, with all signals blocked in it. Null if it cannot be started.
   static std::shared_ptr<SourcePoller> start(std::vector<std::unique_ptr<Source>> sources,
-                                             const StalenessRules& rules, Observer observer) noexcept;
+                                             base::Nanoseconds max_age, Observer observer) noexcept;
 
   // Waits until the first answer of every source is known, but no longer than `timeout`.
   void wait_for_first_answers(base::Nanoseconds timeout) CLEAVE_EXCLUDES(mutex_);
@@ -64,7 +64,7 @@ class SourcePoller {
   void close_in_child() noexcept;
 
   // For start(), which needs std::make_shared.
-  SourcePoller(std::vector<std::unique_ptr<Source>> sources, const StalenessRules& rules, Observer observer);
+  SourcePoller(std::vector<std::unique_ptr<Source>> sources, base::Nanoseconds max_age, Observer observer);
 
  private:
   void run() noexcept;
@@ -75,7 +75,7 @@ class SourcePoller {
   void wait(base::Nanoseconds now) const;
 
   const std::vector<std::unique_ptr<Source>> sources_;  // used by the thread only
-  const StalenessRules rules_;
+  const base::Nanoseconds max_age_;
   const Observer observer_;
   base::WakeChannel wake_;
   std::atomic<bool> stopping_{false};

@@ -3,13 +3,11 @@
 // Thread-safe: pure functions; the time is an argument.
 #pragma once
 
-#include <climits>
 #include <cstdint>
 #include <optional>
 #include <span>
 
 #include "base/clock.h"
-#include "base/settings.h"
 
 namespace cleave::neighbours {
 
@@ -32,26 +30,19 @@ enum class Freshness : std::uint8_t {
   never,  // never received
 };
 
-struct StalenessRules {
-  base::Nanoseconds max_age{0};
-  base::StaleCount stale;
-  unsigned max_vms = UINT_MAX;  // a larger count of a source counts as this many
-};
+// A larger count of a source counts as this many: far more machines than a host of today runs, and few enough for a source that lies
+// not to make launches arbitrarily small.
+inline constexpr unsigned kMaxBelievedVms = 256;
 
-Freshness freshness_of(const std::optional<TimedCount>& count, const StalenessRules& rules,
+Freshness freshness_of(const std::optional<TimedCount>& count, base::Nanoseconds max_age,
                        base::Nanoseconds now);
 
-// The number to use for one source: a fresh count as it is, but at most `max_vms`, and what the rules say for a stale one.
-// For a source that never had a count, a number in the rules is used, else 1.
-unsigned effective_count(const std::optional<TimedCount>& count, const StalenessRules& rules,
-                         base::Nanoseconds now);
-
-// The largest effective count of the sources; 1 if there are none.
-unsigned combined_count(std::span<const std::optional<TimedCount>> counts, const StalenessRules& rules,
-                        base::Nanoseconds now);
+// The largest last count of the sources, stale ones too: a monitor falls silent because it is restarted, not because the other
+// machines have gone. 1 if there are none.
+unsigned combined_count(std::span<const std::optional<TimedCount>> counts);
 
 // When the next count becomes stale unless it is confirmed; empty if none is fresh.
 std::optional<base::Nanoseconds> next_expiry(std::span<const std::optional<TimedCount>> counts,
-                                             const StalenessRules& rules, base::Nanoseconds now);
+                                             base::Nanoseconds max_age, base::Nanoseconds now);
 
 }  // namespace cleave::neighbours

@@ -120,10 +120,6 @@ Decision limit_to_full_device(const base::Settings& settings, const Kernel& kern
   return filled < 2 ? Decision::unsplit(UnsplitReason::resident) : Decision::split(std::min(slices, filled));
 }
 
-std::size_t max_slices(const base::Settings& settings, unsigned vms) {
-  return std::size_t{vms} * settings.alpha_max;
-}
-
 Decision validate_cut(const NDRange& range, const Kernel& kernel, const Device& device, std::size_t slices,
                       bool uneven_accepted) {
   const Order order = order_of(kernel);

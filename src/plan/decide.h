@@ -131,8 +131,9 @@ std::size_t groups_resident_at_once(const Device& device, const NDRange& range);
 Decision limit_to_full_device(const base::Settings& settings, const Kernel& kernel, const Device& device,
                               const NDRange& range, std::size_t slices);
 
-// The most slices that the policy `budget` may choose.
-std::size_t max_slices(const base::Settings& settings, unsigned vms);
+// The most slices that the policies `budget` and `pressure` may choose: 100 for each VM, where a slice costs little and there are many
+// neighbours to let in, is far beyond any alpha that pays.
+constexpr std::size_t max_slices(unsigned vms) { return std::size_t{vms} * 100; }
 
 // Whether `range` can be cut into `slices` slices, or into fewer if only those can carry the tag that the kernel
 // needs. `uneven_accepted`: the driver is known to accept launches of this kernel on this device that end in smaller

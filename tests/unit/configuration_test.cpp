@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "base/old_settings.h"
 #include "base/program_path.h"
 #include "tests/kit/temporary_folder.h"
 
@@ -218,12 +219,10 @@ TEST_F(ConfigurationTest, PressureHasATarget) {
 }
 
 TEST_F(ConfigurationTest, BudgetIsAFraction) {
-  const Configuration configuration =
-      with_file("[split]\npolicy = \"budget\"\nbudget = 0.02\nalpha_max = 50\n");
+  const Configuration configuration = with_file("[split]\npolicy = \"budget\"\nbudget = 0.02\n");
   EXPECT_THAT(configuration.problems, ElementsAre());
   EXPECT_EQ(configuration.settings.policy.kind, SplitPolicy::Kind::budget);
   EXPECT_DOUBLE_EQ(configuration.settings.budget, 0.02);
-  EXPECT_EQ(configuration.settings.alpha_max, 50U);
 }
 
 TEST_F(ConfigurationTest, EmptyVariablesAreIgnored) {
@@ -275,6 +274,22 @@ TEST_F(ConfigurationTest, RenamedValueIsAcceptedWithOneNotice) {
               ElementsAre(AllOf(HasSubstr("CLEAVE_REMOTE_PREFER=\"auto\""), HasSubstr("means \"local\""))));
 }
 
+// One line that names the setting and what holds now; it changes nothing, whatever the value.
+TEST_F(ConfigurationTest, OldNamesAreAcceptedWithOneNotice) {
+  for (const OldSetting& old : old_settings()) {
+    if (old.apply != nullptr) continue;
+    const auto one_line = ElementsAre(
+        AllOf(HasSubstr(std::string(old.variable) + "=\"7\" is ignored"), HasSubstr(old.instead)));
+    const Configuration by_variable = with({{old.variable, "7"}});
+    EXPECT_THAT(by_variable.notices, one_line);
+    EXPECT_THAT(by_variable.problems, IsEmpty());
+    const Configuration by_file = with_file(std::string(old.key) + " = 7\n");
+    EXPECT_THAT(by_file.notices,
+                ElementsAre(AllOf(HasSubstr(":1: " + std::string(old.key)), HasSubstr(old.instead))));
+    EXPECT_THAT(by_file.problems, IsEmpty());
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Configuration, InvalidSetting,
     testing::Values(
@@ -294,17 +309,15 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"CLEAVE_COUNT_BY", "idle", "running or busy"},
         Mistake{"CLEAVE_ALPHA", "2:4,1:5", "ascending"},
         Mistake{"CLEAVE_ALPHA", "1:4,", "such as 1:10,2:7,4:4"},
-        Mistake{"CLEAVE_BUDGET", "0.0.5", "such as 0.05"}, Mistake{"CLEAVE_ALPHA_MAX", "0", "from 1"},
-        Mistake{"CLEAVE_LAUNCH", "fast", "sequential"}, Mistake{"CLEAVE_WAIT", "nicely", "sleeping"},
-        Mistake{"CLEAVE_VMS", "0", "from 1"}, Mistake{"CLEAVE_NEIGHBOURS", "monitors", "file:PATH"},
+        Mistake{"CLEAVE_BUDGET", "0.0.5", "such as 0.05"}, Mistake{"CLEAVE_LAUNCH", "fast", "sequential"},
+        Mistake{"CLEAVE_WAIT", "nicely", "sleeping"}, Mistake{"CLEAVE_VMS", "0", "from 1"},
+        Mistake{"CLEAVE_NEIGHBOURS", "monitors", "file:PATH"},
         Mistake{"CLEAVE_NEIGHBOURS", "file:", "file:PATH"}, Mistake{"CLEAVE_NEIGHBOURS", "peers,", "commas"},
         Mistake{"CLEAVE_MONITOR", "tcp:host", "tcp:HOST:PORT"},
         Mistake{"CLEAVE_MONITOR", "tcp:host:0", "listens"},
         Mistake{"CLEAVE_MONITOR", "vsock:any:1", "listens"}, Mistake{"CLEAVE_MONITOR", "/run/x", "unix:PATH"},
-        Mistake{"CLEAVE_MAX_AGE", "0", "from 1"}, Mistake{"CLEAVE_MAX_AGE", "1.5", "seconds"},
-        Mistake{"CLEAVE_STALE", "0", "last, alone"}, Mistake{"CLEAVE_STALE", "first", "last, alone"},
-        Mistake{"CLEAVE_REGISTRY", "here", "full path"}, Mistake{"CLEAVE_TOP", "perhaps", "true"},
-        Mistake{"CLEAVE_MIN_ITEMS", "many", "work-items"}, Mistake{"CLEAVE_DISABLE", "maybe", "true"},
+        Mistake{"CLEAVE_REGISTRY", "here", "full path"}, Mistake{"CLEAVE_MIN_ITEMS", "many", "work-items"},
+        Mistake{"CLEAVE_DISABLE", "maybe", "true"},
         Mistake{"CLEAVE_CONFIG", "/does/not/exist.toml", "name a TOML file"}));
 
 TEST_F(ConfigurationTest, ErrorsInTheFileNameTheirLine) {
@@ -363,26 +376,18 @@ TEST_F(ConfigurationTest, SeveralNeighbourSourcesMayBeListed) {
   const Settings fresh = with({}).settings;
   EXPECT_TRUE(fresh.sources.monitor && !fresh.sources.peers && fresh.sources.files.empty());
   EXPECT_FALSE(fresh.vms || fresh.monitor);
-  EXPECT_EQ(fresh.max_age, std::chrono::seconds(10));
-  EXPECT_EQ(fresh.stale.kind, StaleCount::Kind::last);
   EXPECT_EQ(fresh.registry, "/dev/shm/cleave");
-  EXPECT_TRUE(fresh.top);
 
   const Configuration configuration = with_file(
       "[neighbours]\nsource = [\"peers\", \"file:/run/vms\"]\nmonitor = \"vsock:host:27460\"\n"
-      "max_age = 60\nstale = 3\nregistry = \"off\"\n[observe]\ntop = false\n");
+      "registry = \"off\"\n");
   EXPECT_THAT(configuration.problems, ElementsAre());
   const Settings& settings = configuration.settings;
   EXPECT_TRUE(!settings.sources.monitor && settings.sources.peers);
   EXPECT_THAT(settings.sources.files, ElementsAre("/run/vms"));
   ASSERT_TRUE(settings.monitor.has_value());
   EXPECT_EQ(as_text(*settings.monitor), "vsock:2:27460");
-  EXPECT_EQ(settings.max_age, std::chrono::seconds(60));
-  EXPECT_EQ(settings.stale.kind, StaleCount::Kind::number);
-  EXPECT_EQ(settings.stale.vms, 3U);
   EXPECT_EQ(settings.registry, "");
-  EXPECT_FALSE(settings.top);
-  EXPECT_EQ(with({{"CLEAVE_STALE", "alone"}}).settings.stale.kind, StaleCount::Kind::alone);
 }
 
 TEST_F(ConfigurationTest, CacheDefaultsToTheUsersCacheFolder) {

@@ -33,12 +33,7 @@ TEST(Decide, MinItemsOverridesTheCoreCount) {
   EXPECT_EQ(obstacle(settings, kSplittable, kDevice, 999), UnsplitReason::small);
 }
 
-TEST(Decide, BudgetIsBoundedPerVm) {
-  base::Settings settings;
-  EXPECT_EQ(max_slices(settings, 5), 500U);
-  settings.alpha_max = 7;
-  EXPECT_EQ(max_slices(settings, 3), 21U);
-}
+TEST(Decide, BudgetIsBoundedPerVm) { EXPECT_EQ(max_slices(5), 500U); }
 
 TEST(Decide, UnsplittableKernelsGiveTheirReason) {
   EXPECT_EQ(obstacle(kAlpha, {.source = Kernel::Source::unseen}, kDevice, kMany), UnsplitReason::binary);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/number.h"
+#include "base/old_settings.h"
 #include "tests/kit/temporary_folder.h"
 
 namespace cleave::base {
@@ -19,6 +20,10 @@ TEST(Settings, NamesAreUnique) {
     EXPECT_TRUE(keys.insert(setting.key).second) << setting.key;
     EXPECT_TRUE(std::string(setting.variable).starts_with("CLEAVE_"));
   }
+  for (const OldSetting& old : old_settings()) {
+    EXPECT_TRUE(variables.insert(old.variable).second) << old.variable;
+    EXPECT_TRUE(keys.insert(old.key).second) << old.key;
+  }
 }
 
 TEST(Settings, EachIsDocumentedWithItsDefault) {
@@ -28,6 +33,10 @@ TEST(Settings, EachIsDocumentedWithItsDefault) {
         *setting.default_text != '\0' ? std::string("`") + setting.default_text + "` " : "";
     const std::string row =
         std::string("\n| `") + setting.variable + "` | `" + setting.key + "` | " + default_text + "| ";
+    EXPECT_NE(text.find(row), std::string::npos) << row;
+  }
+  for (const OldSetting& old : old_settings()) {
+    const std::string row = std::string("\n| `") + old.variable + "` | `" + old.key + "` | ";
     EXPECT_NE(text.find(row), std::string::npos) << row;
   }
 }

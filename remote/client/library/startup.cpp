@@ -137,7 +137,6 @@ void start(bool plain_table) CLEAVE_REQUIRES(startup.mutex) {
   }
   client.objects.set_finalizer(finalize);
   catalog.original_name = settings.original_name;
-  client.copy_threads.use(settings.copy_threads);
   catalog.servers.connect_all(settings, &has_same_devices);
   bool all = true;
   for (std::size_t i = 0; i < catalog.servers.count(); ++i) all &= catalog.servers.current(i) != nullptr;

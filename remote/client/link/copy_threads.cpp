@@ -75,9 +75,8 @@ CopyThreads::~CopyThreads() {
 
 unsigned CopyThreads::threads_for(std::size_t bytes) const {
   if (bytes < kMinBytes) return 1;
-  const unsigned threads = threads_.load(std::memory_order_relaxed);
-  if (threads != 0) return std::min(threads, kMostThreads);
-  return std::clamp(usable_processors() / kProcessorsForThread, 1U, kMostByProcessors);
+  if (threads_ != 0) return threads_;
+  return std::clamp(usable_processors() / kProcessorsForThread, 1U, kMostThreads);
 }
 
 bool CopyThreads::admit(SharedCopy& copy, unsigned threads) {

@@ -12,8 +12,8 @@
 // Thread-safe. The mutex is a leaf: nothing else is locked while it is held, and nothing is copied.
 #pragma once
 
+#include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <thread>
 
@@ -28,20 +28,16 @@ class CopyThreads {
  public:
   // Smaller copies are the caller's alone: they take about as long as it takes to wake a thread.
   static constexpr std::size_t kMinBytes = std::size_t{4} << 20U;
-  // How many copy at once, the caller included: where the processors decide, and where use() does.
-  static constexpr unsigned kMostByProcessors = 4;
-  static constexpr unsigned kMostThreads = 16;
+  // How many copy at once, the caller included.
+  static constexpr unsigned kMostThreads = 4;
 
+  // By a quarter of the processors that the calling thread may run on.
   CopyThreads() = default;
-  // As after use().
-  explicit CopyThreads(unsigned threads) : threads_(threads) {}
+  // With that many threads, the calling one included, kMostThreads at most.
+  explicit CopyThreads(unsigned threads) : threads_(std::min(threads, kMostThreads)) {}
   CopyThreads(const CopyThreads&) = delete;
   CopyThreads& operator=(const CopyThreads&) = delete;
   ~CopyThreads();
-
-  // How many threads are to copy at once, the caller included, kMostThreads at most; 0, as in the beginning: a quarter of the
-  // processors that the caller may run on, kMostByProcessors at most.
-  void use(unsigned threads) { threads_.store(threads, std::memory_order_relaxed); }
 
   // How many threads, the calling one included, are to copy that much.
   [[nodiscard]] unsigned threads_for(std::size_t bytes) const;
@@ -61,7 +57,7 @@ class CopyThreads {
   SharedCopy* next_with_blocks() CLEAVE_REQUIRES(mutex_);
   void help();
 
-  std::atomic<unsigned> threads_{0};
+  const unsigned threads_ = 0;  // 0: by the processors
   base::Mutex mutex_;
   base::CondVar added_;  // blocks to a copy, or the end
   std::array<SharedCopy*, kHelpedCopies> copies_ CLEAVE_GUARDED_BY(mutex_){};

@@ -13,16 +13,16 @@ std::string age(const std::string& milliseconds) {
 }
 
 // `source`: neighbour NAME PLACE STATE KNOWLEDGE VMS AGE
-void report_source(const Record& source, const std::string& stale, Report& report) {
+void report_source(const Record& source, Report& report) {
   const std::string what = source[1] +
                            (source[2].empty() || source[1].ends_with(source[2]) ? "" : " at " + source[2]) +
                            ": " + source[3];
   if (source[4] == "known") {
     report.ok(what + ", " + machines(source[5]) + ", confirmed " + age(source[6]));
   } else if (source[4] == "stale") {
-    report.note(what + ", no update since " + machines(source[5]) + " " + age(source[6]) +
-                    "; neighbours.stale=" + stale + " applies",
-                "check that cleave-monitord, or the writer of the file, is running");
+    report.note(
+        what + ", no update since " + machines(source[5]) + " " + age(source[6]) + ", which still holds",
+        "check that cleave-monitord, or the writer of the file, is running");
   } else {
     report.note(what + ", no count yet",
                 source[1] == "monitor"
@@ -58,9 +58,7 @@ void report_neighbours(const std::vector<Record>& records, Report& report) {
       fixed ? (*count)[3] : "neighbours.source=" + value_of_setting(records, "neighbours.source");
   report.ok("the next launch counts " + machines((*vms)[1]) + ", including this one (from: " + from + ")");
   for (const Record& record : records) {
-    if (record[0] == "neighbour" && record.size() > 6) {
-      report_source(record, value_of_setting(records, "neighbours.stale"), report);
-    }
+    if (record[0] == "neighbour" && record.size() > 6) report_source(record, report);
   }
   const std::string policy = value_of_setting(records, "split.policy");
   if ((*vms)[1] == "1" && (policy == "alpha" || policy == "budget")) {

@@ -143,7 +143,7 @@ class MeasuredPolicy : public Policy {
 
   // The most slices that a launch may have by its budget's settings.
   [[nodiscard]] std::size_t budget_limit(const LaunchQuery& launch) const {
-    return std::min(plan::max_slices(settings(), launch.vms()), launch.range().total_groups());
+    return std::min(plan::max_slices(launch.vms()), launch.range().total_groups());
   }
 
  private:

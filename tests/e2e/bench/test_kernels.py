@@ -16,7 +16,7 @@ class Kernels(unittest.TestCase):
             done = run(PROGRAMS / "cleave_gpu", "launches", *split.KERNELS, "--library", DROP_IN, "--platform", "Portable",
                        "--small", "--repeats", 1, "--waits", 0, *([] if mode == "queued" else ["--no-events"]),
                        environment=clean_environment(CLEAVE_SPLIT="fixed:7", CLEAVE_LAUNCH=mode, CLEAVE_MIN_ITEMS="0",
-                                                     CLEAVE_CONFIG="/dev/null", CLEAVE_TOP="false"), timeout=280)
+                                                     CLEAVE_CONFIG="/dev/null"), timeout=280)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             lines = [json.loads(line) for line in done.stdout.splitlines()]
             self.assertEqual([line["work"] for line in lines], list(split.KERNELS))
@@ -34,8 +34,7 @@ class Neighbours(unittest.TestCase):
     def test_busy_job_is_right_and_reports_its_times(self):
         for method in ("native", "cleave"):
             done = run(PROGRAMS / "cleave_gpu", "busy", method, 0.05, "tiled product", "--library", DROP_IN, "--small",
-                       environment=clean_environment(CLEAVE_SPLIT="fixed:20", CLEAVE_VMS="5", CLEAVE_CONFIG="/dev/null",
-                                                     CLEAVE_TOP="false"), timeout=280)
+                       environment=clean_environment(CLEAVE_SPLIT="fixed:20", CLEAVE_VMS="5", CLEAVE_CONFIG="/dev/null"), timeout=280)
             self.assertEqual(done.returncode, 0, done.stderr)
             line = json.loads(done.stdout)
             self.assertLess(line["begin"], line["end"])

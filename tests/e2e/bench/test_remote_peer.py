@@ -210,7 +210,7 @@ class Columns(unittest.TestCase):
 
     def identify(self, **variables):
         done = run(PROGRAMS / "cleave_remote_work", "Portable", "--identify", environment=clean_environment(
-            CLEAVE_CONFIG="/dev/null", CLEAVE_TOP="false", **variables))
+            CLEAVE_CONFIG="/dev/null", **variables))
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 

@@ -19,7 +19,7 @@ class LaunchServer:
         prefix, variables = LOAD_METHODS[method]
         settings.setdefault("CLEAVE_REGISTRY", test.registry)
         environment = test.with_vendor_below(test.environment(
-            CLEAVE_MIN_ITEMS="0", CLEAVE_ALPHA=str(ALPHA), CLEAVE_MAX_AGE="1", **variables, **settings
+            CLEAVE_MIN_ITEMS="0", CLEAVE_ALPHA=str(ALPHA), **variables, **settings
         ))
         command = [*prefix, *(["--"] if prefix else []), str(OPTIONS.programs / "launch_server")]
         self._process = subprocess.Popen(
@@ -46,10 +46,6 @@ class LaunchServer:
         """Launches until a launch has the slices for that count."""
         wanted = vms * ALPHA if vms > 1 else 1
         wait_until(lambda: self.launch() == wanted, lambda: f"{wanted} slices: {self.execute('ask')}")
-
-    def wait_for_state(self, state):
-        """Until it takes the count for known, stale and so on."""
-        wait_until(lambda: self.execute("ask")["neighbours"]["state"] == state, f"the count's state {state}")
 
     def read_error(self):
         """Waits for a line on standard error."""

@@ -29,47 +29,30 @@ class Monitor(LiveCountTest):
                 self.assertEqual(program.finish()[0], 0)
                 self.assertEqual(program.errors, "")
 
-    def test_killed_monitor_falls_back_and_a_new_one_is_found(self):
-        with ScriptedMonitor(self.socket, count=4):
-            program = self.start_program(CLEAVE_STALE="alone")
+    def test_last_count_is_used_until_a_new_monitor_is_found(self):
+        with ScriptedMonitor(self.socket, count=4) as monitor:
+            program = self.start_program()
             program.launch_until(4)
-        program.launch_until(1)
-        self.assertEqual(program.execute("ask")["neighbours"]["state"], "stale")
-        self.assertEqual(program.execute("ask")["neighbours"]["stale"], 1)
+            monitor.unknown()
+            self.assertEqual(program.launch(), 4 * ALPHA)
+        self.assertEqual(program.launch(), 4 * ALPHA)
         with ScriptedMonitor(self.socket, count=6):
             program.launch_until(6)
         self.assertEqual(program.finish()[0], 0)
 
-    def test_last_count_is_used_while_there_is_no_monitor(self):
-        with ScriptedMonitor(self.socket, count=4):
-            program = self.start_program()
-            program.launch_until(4)
-        program.wait_for_state("stale")
-        self.assertEqual(program.launch(), 4 * ALPHA)
-
-    def test_monitor_without_a_count_falls_back(self):
-        with ScriptedMonitor(self.socket, count=4) as monitor:
-            program = self.start_program(CLEAVE_STALE="2")
-            program.launch_until(4)
-            monitor.unknown()
-            program.launch_until(2)
-            monitor.count(5)
-            program.launch_until(5)
-
-    def test_hung_monitor_falls_back_and_does_not_delay_exit(self):
+    def test_hung_monitor_does_not_delay_exit(self):
         server = subprocess.Popen(
             [sys.executable, str(Path(__file__).parent / "scripted_monitor.py"), str(self.socket), "4"], stdout=subprocess.PIPE
         )
         try:
             server.stdout.readline()
-            program = self.start_program(CLEAVE_STALE="alone")
+            program = self.start_program()
             program.launch_until(4)
             os.kill(server.pid, signal.SIGSTOP)
-            program.launch_until(1)
             status, seconds = program.finish()
             self.assertEqual(status, 0)
             self.assertLess(seconds, 20, "it waited for the monitor")
-            late = self.start_program(CLEAVE_STALE="alone")  # it connects, and never gets a greeting
+            late = self.start_program()  # it connects, and never gets a greeting
             self.assertEqual(late.launch(), 1)
             self.assertEqual(late.finish()[0], 0)
             os.kill(server.pid, signal.SIGCONT)
@@ -154,7 +137,7 @@ class OtherSources(LiveCountTest):
         file.write_text("5\n")
         program.launch_until(5)
         file.write_text("many\n")
-        program.wait_for_state("stale")
+        program.read_error()
         self.assertEqual(program.launch(), 5 * ALPHA)
         self.assertEqual(program.finish()[0], 0)
         self.assertRegex(program.errors, r"\Acleave: neighbours\.source: [^\n]+\n\Z")

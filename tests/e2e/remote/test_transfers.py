@@ -23,10 +23,7 @@ class Transfers(RemoteTest):
         self.assertEqual(run.err, memory + "\n")
 
     def test_unix_socket_uses_shared_memory(self):
-        self.assertTransfers("unix", "shared", CLEAVE_REMOTE_COPY_THREADS="1")
-
-    def test_several_threads_copy_to_shared_memory(self):
-        self.assertTransfers("unix", "shared", CLEAVE_REMOTE_COPY_THREADS="4")
+        self.assertTransfers("unix", "shared")
 
     def test_tcp_does_not_use_shared_memory(self):
         self.assertTransfers("tcp", "not shared")

@@ -166,11 +166,11 @@ TEST_F(Budget, BudgetAdaptsToAChange) {
 }
 
 TEST(CostPolicy, BudgetIsBoundedByTheVmCount) {
-  InterposerFixture fixture(kit::with(budget(), &base::Settings::alpha_max, 3));
+  InterposerFixture fixture(learning({SplitPolicy::Kind::budget, 0}, 2));
   const cl_kernel kernel = fixture.make_kernel();
   costs(fixture, 100ms, 0us);
-  for (int i = 0; i < 12; ++i) EXPECT_LE(launch_and_count_slices(fixture, kernel, by_finish), 15U);
-  EXPECT_EQ(launch_and_count_slices(fixture, kernel, by_finish), 15U);
+  for (int i = 0; i < 12; ++i) EXPECT_LE(launch_and_count_slices(fixture, kernel, by_finish), 200U);
+  EXPECT_EQ(launch_and_count_slices(fixture, kernel, by_finish), 200U);
 }
 
 TEST_F(Budget, BudgetLeavesShortLaunchesUnsplit) {

@@ -27,7 +27,6 @@ struct LedgerFolder {
 base::Settings with_limit(const std::string& registry, const std::string& tenant = "") {
   base::Settings settings = default_settings();
   settings.registry = registry;
-  settings.top = false;
   settings.limits.memory = kLimit;
   settings.limits.tenant = tenant;
   return settings;

@@ -16,7 +16,6 @@ namespace cleave {
 inline base::Settings in_turns(const std::string& folder, base::TurnMode mode = base::TurnMode::on,
                                base::Settings settings = default_settings()) {
   settings.registry = folder;
-  settings.top = false;
   settings.turns.mode = mode;
   return settings;
 }
