@@ -66,7 +66,7 @@ class Bench:
             return usual | {"CLEAVE_SPLIT": f"fixed:{job}"}
         if job in (BUDGET, self.pressure):
             # As a program has it that was never run before.
-            monitor = {"CLEAVE_MONITOR": self.monitor.address} if job == self.pressure else {}
+            monitor = {"CLEAVE_NEIGHBOURS": self.monitor.address} if job == self.pressure else {}
             return usual | monitor | {"CLEAVE_SPLIT": job, "CLEAVE_CACHE": "off"}
         # Without the rules that make fewer slices than α asks for, which the fixed numbers do without as well.
         return usual | {"CLEAVE_SPLIT": "alpha", "CLEAVE_ALPHA": job, "CLEAVE_MIN_ITEMS": "0"}

@@ -79,7 +79,7 @@ def work(given, platform, settings, *option, limit=600, **more):
 
 def nothing_but(address):
     """The environment of a program whose only devices are that server's."""
-    return {"LD_PRELOAD": str(programs.library()), "CLEAVE_REMOTE": address, "CLEAVE_REMOTE_REQUIRED": "true",
+    return {"LD_PRELOAD": str(programs.library()), "CLEAVE_REMOTE": address, "CLEAVE_REMOTE_PREFER": "required",
             "OCL_ICD_VENDORS": os.devnull, "OCL_ICD_FILENAMES": "", "OPENCL_LAYERS": ""}
 
 

@@ -1,7 +1,7 @@
 // What a platform is, whatever names programs are shown.
 //
-// The vendor library and the remote client may present a platform by another name than its driver's (icd.name,
-// remote.name). Cleave's own decisions depend on the driver, so they ask through a function that both libraries offer
+// The vendor library and the remote client may present a platform by another name than its driver's
+// (platform_names). Cleave's own decisions depend on the driver, so they ask through a function that both libraries offer
 // by name; any other platform is its driver's, and is asked with clGetPlatformInfo.
 //
 // Thread-safe: no state.

@@ -23,12 +23,13 @@ struct SplitPolicy {
 #include "base/split_policies.def"
 #undef CLEAVE_POLICY
   };
-  enum class Value : std::uint8_t { none, count, duration, share };
+  enum class Value : std::uint8_t { none, count, duration, share, loss };
 
   Kind kind = Kind::alpha;
   std::size_t slices = 0;               // if its value is a count
   std::chrono::nanoseconds quantum{0};  // if its value is a duration
   double share = 0;                     // if its value is one, from 0 to 1
+  double budget = 0.05;  // `budget`, `pressure`: the share of its run time that splitting a launch may cost
 
   // Whether the policy depends on the number of virtual machines on the host.
   [[nodiscard]] bool needs_vms() const;
@@ -100,7 +101,6 @@ struct Settings {
   bool disable = false;
   SplitPolicy policy;
   AlphaTable alpha = 4;
-  double budget = 0.05;  // `budget`, `pressure`: the share of its run time that splitting a launch may cost
   std::optional<std::size_t> min_items;  // empty: the number of the device's cores
   std::vector<std::string> deny;         // shell patterns of kernel names
   bool trust_binaries = false;           // programs made from unknown binaries may be split

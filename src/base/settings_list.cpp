@@ -86,8 +86,11 @@ constexpr PolicyRow kPolicies[] = {
 };
 
 bool parse_policy_value(std::string_view text, SplitPolicy::Value kind, SplitPolicy& policy) {
-  if (kind == SplitPolicy::Value::count) return parse_number(text, 1, kMaxSlices, policy.slices);
-  if (kind == SplitPolicy::Value::share) return parse_decimal(text, kMinTarget, kMaxTarget, policy.share);
+  using Value = SplitPolicy::Value;
+  if (kind == Value::none) return false;
+  if (kind == Value::count) return parse_number(text, 1, kMaxSlices, policy.slices);
+  if (kind == Value::share) return parse_decimal(text, kMinTarget, kMaxTarget, policy.share);
+  if (kind == Value::loss) return parse_decimal(text, kMinBudget, 1, policy.budget);
   double milliseconds = 0;
   if (!parse_decimal(text, kMinQuantum, kMaxQuantum, milliseconds)) return false;
   const std::chrono::duration<double, std::milli> length(milliseconds);
@@ -96,15 +99,16 @@ bool parse_policy_value(std::string_view text, SplitPolicy::Value kind, SplitPol
 }
 
 bool parse_policy(Settings& settings, std::string_view text) {
+  using Value = SplitPolicy::Value;
   const std::size_t colon = std::min(text.find(':'), text.size());
   for (const PolicyRow& row : kPolicies) {
     if (row.name != text.substr(0, colon)) continue;
     SplitPolicy policy{row.kind};
-    const bool has_value = row.value != SplitPolicy::Value::none;
-    if (has_value != (colon < text.size())) return false;
-    if (has_value && !parse_policy_value(text.substr(colon + 1), row.value, policy)) return false;
-    settings.policy = policy;
-    return true;
+    const bool may_stand_alone = row.value == Value::none || row.value == Value::loss;
+    const bool valid =
+        colon < text.size() ? parse_policy_value(text.substr(colon + 1), row.value, policy) : may_stand_alone;
+    if (valid) settings.policy = policy;
+    return valid;
   }
   return false;
 }
@@ -191,19 +195,34 @@ bool parse_wrap(Settings& settings, std::string_view text) {
   return settings.wrap = std::move(paths), true;
 }
 
-bool parse_icd_name(Settings& settings, std::string_view text) {
-  constexpr Choice<bool> kChoices[] = {{"cleave", false}, {"original", true}};
-  return parse_choice(text, kChoices, settings.original_name);
-}
-
-bool parse_remote_name(Settings& settings, std::string_view text) {
-  constexpr Choice<bool> kChoices[] = {{"remote", false}, {"original", true}};
-  return parse_choice(text, kChoices, settings.remote.original_name);
+bool parse_platform_names(Settings& settings, std::string_view text) {
+  struct Original {
+    bool vendor;
+    bool remote;
+  };
+  constexpr Choice<Original> kChoices[] = {
+      {"auto", {true, false}}, {"original", {true, true}}, {"marked", {false, false}}};
+  Original original{};
+  if (!parse_choice(text, kChoices, original)) return false;
+  settings.original_name = original.vendor;
+  settings.remote.original_name = original.remote;
+  return true;
 }
 
 bool parse_prefer(Settings& settings, std::string_view text) {
-  constexpr Choice<bool> kChoices[] = {{"local", false}, {"remote", true}, {"auto", false}};
-  return parse_choice(text, kChoices, settings.remote.first);
+  struct Prefer {
+    bool first;
+    bool required;
+  };
+  constexpr Choice<Prefer> kChoices[] = {{"local", {false, false}},
+                                         {"remote", {true, false}},
+                                         {"required", {true, true}},
+                                         {"auto", {false, false}}};  // see kRenamedValues
+  Prefer prefer{};
+  if (!parse_choice(text, kChoices, prefer)) return false;
+  settings.remote.first = prefer.first;
+  settings.remote.required = prefer.required;
+  return true;
 }
 
 bool parse_compression(Settings& settings, std::string_view text) {
@@ -237,30 +256,6 @@ bool parse_vms(Settings& settings, std::string_view text) {
   return true;
 }
 
-bool add_source(NeighbourSources& sources, std::string_view name) {
-  constexpr std::string_view kFile = "file:";
-  if (name == "monitor") return sources.monitor = true, true;
-  if (name == "peers") return sources.peers = true, true;
-  if (!name.starts_with(kFile) || name.size() == kFile.size()) return false;
-  if (sources.files.size() == kMaxFiles) return false;
-  sources.files.emplace_back(name.substr(kFile.size()));
-  return true;
-}
-
-// Unlike in other lists, a name must follow each comma.
-bool parse_sources(Settings& settings, std::string_view text) {
-  NeighbourSources sources{.monitor = false, .peers = false, .files = {}};
-  const auto add = [&](std::string_view name) { return add_source(sources, name); };
-  if (text.empty() || text.ends_with(',') || !for_each_part(text, ',', add)) return false;
-  settings.sources = std::move(sources);
-  return true;
-}
-
-bool parse_count_by(Settings& settings, std::string_view text) {
-  constexpr Choice<CountBy> kChoices[] = {{"running", CountBy::running}, {"busy", CountBy::busy}};
-  return parse_choice(text, kChoices, settings.count_by);
-}
-
 // Whether a client can connect to the address. Port 0 and the CID "any" are for listeners.
 bool is_connectable(const std::optional<Address>& address) {
   if (!address) return false;
@@ -268,10 +263,31 @@ bool is_connectable(const std::optional<Address>& address) {
   return address->kind != Address::Kind::vsock || address->cid != Address::kAnyCid;
 }
 
-bool parse_monitor(Settings& settings, std::string_view text) {
-  const auto address = parse_address(text);
-  if (!is_connectable(address)) return false;
-  settings.monitor = address;
+bool add_source(Settings& settings, std::string_view name) {
+  constexpr std::string_view kFile = "file:";
+  NeighbourSources& sources = settings.sources;
+  if (name == "peers") return sources.peers = true, true;
+  if (name.starts_with(kFile)) {
+    if (name.size() == kFile.size() || sources.files.size() == kMaxFiles) return false;
+    return sources.files.emplace_back(name.substr(kFile.size())), true;
+  }
+  sources.monitor = true;
+  if (name == "monitor") return true;
+  if (name == "busy") return settings.count_by = CountBy::busy, true;
+  const auto address = parse_address(name);
+  if (!is_connectable(address) || settings.monitor) return false;
+  return settings.monitor = address, true;
+}
+
+// Unlike in other lists, a name must follow each comma.
+bool parse_sources(Settings& settings, std::string_view text) {
+  Settings parsed;
+  parsed.sources.monitor = false;
+  const auto add = [&](std::string_view name) { return add_source(parsed, name); };
+  if (text.empty() || text.ends_with(',') || !for_each_part(text, ',', add)) return false;
+  settings.sources = std::move(parsed.sources);
+  settings.count_by = parsed.count_by;
+  settings.monitor = std::move(parsed.monitor);
   return true;
 }
 
@@ -332,14 +348,12 @@ const std::vector<Setting>& settings_list() {
       {"CLEAVE_DISABLE", "disable", "false", "true or false",
        [](Settings& s, std::string_view text) { return parse_bool(text, s.disable); }},
       {"CLEAVE_SPLIT", "split.policy", "alpha",
-       "off, alpha, budget, pressure:TARGET with TARGET from 0.01 to 0.9, quantum:MS with MS from 0.1 to "
-       "60000, "
+       "off, alpha, budget or budget:SHARE with SHARE from 0.001 to 1, pressure:TARGET with TARGET from 0.01 "
+       "to 0.9, quantum:MS with MS from 0.1 to 60000, "
        "or fixed:N with N from 1 to 1000000",
        parse_policy},
       {"CLEAVE_ALPHA", "split.alpha", "4", kAlphaExpected,
        [](Settings& s, std::string_view text) { return parse_alpha(text, s.alpha); }},
-      {"CLEAVE_BUDGET", "split.budget", "0.05", "a share from 0.001 to 1, such as 0.05",
-       [](Settings& s, std::string_view text) { return parse_decimal(text, kMinBudget, 1, s.budget); }},
       {"CLEAVE_MIN_ITEMS", "split.min_items", "cores",
        "a number of work-items, 0 to switch the rule off, or cores for the device's own number",
        parse_min_items},
@@ -363,10 +377,9 @@ const std::vector<Setting>& settings_list() {
        parse_limit_of_memory},
       {"CLEAVE_VMS", "neighbours.count", "", "the number of running VMs, from 1 to 100000", parse_vms},
       {"CLEAVE_NEIGHBOURS", "neighbours.source", "monitor",
-       "monitor, peers or file:PATH, or several of them separated by commas", parse_sources},
-      {"CLEAVE_COUNT_BY", "neighbours.count_by", "running", "running or busy", parse_count_by},
-      {"CLEAVE_MONITOR", "neighbours.monitor", "",
-       "unix:PATH, tcp:HOST:PORT or vsock:CID:PORT, where cleave-monitord listens", parse_monitor},
+       "monitor, the address of one (unix:PATH, tcp:HOST:PORT or vsock:CID:PORT), busy, peers or file:PATH, "
+       "or several of them separated by commas",
+       parse_sources},
       {"CLEAVE_MONITOR_TRUST", "neighbours.trust", "owner", "system, owner or any", parse_monitor_trust},
       {"CLEAVE_REGISTRY", "neighbours.registry", CLEAVE_REGISTRY_FOLDER, "off, or the full path of a folder",
        parse_registry},
@@ -383,15 +396,12 @@ const std::vector<Setting>& settings_list() {
        "names of OpenCL drivers' libraries, or full paths of such libraries, of .icd files or of folders of "
        ".icd files, separated by colons",
        parse_wrap},
-      {"CLEAVE_ICD_NAME", "icd.name", "original", "original or cleave", parse_icd_name},
+      {"CLEAVE_PLATFORM_NAMES", "platform_names", "auto", "auto, original or marked", parse_platform_names},
       {"CLEAVE_REMOTE", "remote.servers", "",
        "tcp:HOST:PORT, tls:HOST:PORT, unix:PATH or vsock:CID:PORT, where cleave-serverd listens, or several "
        "of them separated by commas",
        parse_servers},
-      {"CLEAVE_REMOTE_REQUIRED", "remote.required", "false", "true or false",
-       [](Settings& s, std::string_view text) { return parse_bool(text, s.remote.required); }},
-      {"CLEAVE_REMOTE_NAME", "remote.name", "remote", "remote or original", parse_remote_name},
-      {"CLEAVE_REMOTE_PREFER", "remote.prefer", "local", "local or remote", parse_prefer},
+      {"CLEAVE_REMOTE_PREFER", "remote.prefer", "local", "local, remote or required", parse_prefer},
       {"CLEAVE_REMOTE_COMPRESSION", "remote.compression", "auto", "auto or off", parse_compression},
       {"CLEAVE_REMOTE_TIMEOUT", "remote.timeout", "10", "a number of seconds from 0.1 to 3600",
        parse_remote_timeout},

@@ -98,7 +98,7 @@ void add_run(CLI::App& app, RunRequest& request) {
                      "Virtual machines that share the host, including this one");
   add_setting_option(run, request, "--alpha", "CLEAVE_ALPHA", "A", "Slices for each virtual machine");
   add_setting_option(run, request, "--policy", "CLEAVE_SPLIT", "POLICY",
-                     "off, alpha, budget, pressure:TARGET, quantum:MS or fixed:N");
+                     "off, alpha, budget:SHARE, pressure:TARGET, quantum:MS or fixed:N");
   add_setting_option(run, request, "--launch", "CLEAVE_LAUNCH", "MODE",
                      "auto, sequential, queued or pipelined");
   add_setting_option(run, request, "--weight", "CLEAVE_WEIGHT", "W",

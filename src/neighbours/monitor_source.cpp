@@ -172,7 +172,7 @@ void MonitorSource::sample_own_use(base::Nanoseconds now) {
 void MonitorSource::check_heartbeat() {
   if (protocol_->heartbeat() < max_age_) return;
   const auto seconds = std::chrono::floor<std::chrono::seconds>(protocol_->heartbeat()).count() + 1;
-  warning_ = "neighbours.monitor: " + endpoint() + " sends every " + std::to_string(seconds - 1) +
+  warning_ = "neighbours.source: " + endpoint() + " sends every " + std::to_string(seconds - 1) +
              " s only, and a count is stale before that: have cleave-monitord send more often (--heartbeat)";
 }
 
@@ -202,7 +202,7 @@ void MonitorSource::warn_unreachable() {
 }
 
 void MonitorSource::warn(const std::string& what) {
-  if (warning_.empty()) warning_ = "neighbours.monitor: " + what;
+  if (warning_.empty()) warning_ = "neighbours.source: " + what;
 }
 
 std::string MonitorSource::take_warning() { return std::exchange(warning_, {}); }

@@ -92,7 +92,7 @@ class Mode:
         if self.way == "vendor":
             wrap = driver.icd or "/etc/OpenCL/vendors"
             named = {name: str(library) for name in driver.kept}
-            return {"OCL_ICD_VENDORS": str(library), **named, "CLEAVE_ICD_WRAP": wrap, "CLEAVE_ICD_NAME": "original"}
+            return {"OCL_ICD_VENDORS": str(library), **named, "CLEAVE_ICD_WRAP": wrap, "CLEAVE_PLATFORM_NAMES": "original"}
         return {{"preload": "LD_PRELOAD", "layer": "OPENCL_LAYERS"}[self.way]: str(library)}
 
     def environment(self, library, driver):

@@ -62,7 +62,7 @@ def loaded(way, cleave, driver, environment, own):
                 vendors = _vendors(folder, cleave.remote_client)
                 # Programs choose by platform names what they do, and PyOpenCL's tests what they test.
                 yield Loaded(variables={"OCL_ICD_VENDORS": vendors, "CLEAVE_REMOTE": address, "CLEAVE_CONFIG": "/dev/null",
-                                        "CLEAVE_REMOTE_NAME": "original"})
+                                        "CLEAVE_PLATFORM_NAMES": "original"})
         else:
             yield Loaded()
 

@@ -219,10 +219,11 @@ TEST_F(ConfigurationTest, PressureHasATarget) {
 }
 
 TEST_F(ConfigurationTest, BudgetIsAFraction) {
-  const Configuration configuration = with_file("[split]\npolicy = \"budget\"\nbudget = 0.02\n");
+  const Configuration configuration = with({{"CLEAVE_SPLIT", "budget:0.02"}});
   EXPECT_THAT(configuration.problems, ElementsAre());
   EXPECT_EQ(configuration.settings.policy.kind, SplitPolicy::Kind::budget);
-  EXPECT_DOUBLE_EQ(configuration.settings.budget, 0.02);
+  EXPECT_DOUBLE_EQ(configuration.settings.policy.budget, 0.02);
+  EXPECT_DOUBLE_EQ(with({{"CLEAVE_SPLIT", "budget"}}).settings.policy.budget, 0.05);
 }
 
 TEST_F(ConfigurationTest, EmptyVariablesAreIgnored) {
@@ -290,6 +291,30 @@ TEST_F(ConfigurationTest, OldNamesAreAcceptedWithOneNotice) {
   }
 }
 
+TEST_F(ConfigurationTest, OldNamesKeepTheirMeaningWhereThereIsANewOne) {
+  const Configuration configuration =
+      with_file("[neighbours]\nmonitor = \"tcp:host:1\"\nsource = [\"peers\", \"monitor\"]\n",
+                {{"CLEAVE_SPLIT", "pressure:0.5"},
+                 {"CLEAVE_BUDGET", "0.02"},
+                 {"CLEAVE_COUNT_BY", "busy"},
+                 {"CLEAVE_ICD_NAME", "cleave"},
+                 {"CLEAVE_REMOTE_NAME", "original"},
+                 {"CLEAVE_REMOTE_REQUIRED", "yes"}});
+  EXPECT_THAT(configuration.problems, IsEmpty());
+  EXPECT_EQ(configuration.notices.size(), 6U);
+  EXPECT_THAT(configuration.notices,
+              testing::Contains(
+                  "CLEAVE_BUDGET=\"0.02\": this name will be removed; write CLEAVE_SPLIT=budget:SHARE"));
+  const Settings& settings = configuration.settings;
+  EXPECT_DOUBLE_EQ(settings.policy.budget, 0.02);
+  EXPECT_EQ(as_text(*settings.monitor), "tcp:host:1");
+  EXPECT_EQ(settings.count_by, CountBy::busy);
+  EXPECT_FALSE(settings.original_name);
+  EXPECT_TRUE(settings.remote.original_name);
+  EXPECT_TRUE(settings.remote.required && !settings.remote.first);
+  EXPECT_EQ(origin_of(configuration, "split.budget"), "CLEAVE_BUDGET");
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Configuration, InvalidSetting,
     testing::Values(
@@ -302,8 +327,10 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"CLEAVE_SPLIT", "quantum", "quantum:MS"}, Mistake{"CLEAVE_SPLIT", "quantum:0", "from 0.1"},
         Mistake{"CLEAVE_SPLIT", "quantum:5ms", "quantum:MS"},
         Mistake{"CLEAVE_SPLIT", "quantum:-1", "quantum:MS"},
-        Mistake{"CLEAVE_SPLIT", "quantum:.", "quantum:MS"}, Mistake{"CLEAVE_BUDGET", "5%", "such as 0.05"},
-        Mistake{"CLEAVE_BUDGET", "5", "from 0.001 to 1"}, Mistake{"CLEAVE_BUDGET", "nan", "such as 0.05"},
+        Mistake{"CLEAVE_SPLIT", "quantum:.", "quantum:MS"},
+        Mistake{"CLEAVE_SPLIT", "budget:5%", "budget:SHARE"},
+        Mistake{"CLEAVE_SPLIT", "budget:5", "from 0.001 to 1"},
+        Mistake{"CLEAVE_BUDGET", "nan", "such as 0.05"},
         Mistake{"CLEAVE_SPLIT", "pressure", "pressure:TARGET"},
         Mistake{"CLEAVE_SPLIT", "pressure:0", "from 0.01"}, Mistake{"CLEAVE_SPLIT", "pressure:1", "to 0.9"},
         Mistake{"CLEAVE_COUNT_BY", "idle", "running or busy"},
@@ -312,7 +339,9 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"CLEAVE_BUDGET", "0.0.5", "such as 0.05"}, Mistake{"CLEAVE_LAUNCH", "fast", "sequential"},
         Mistake{"CLEAVE_WAIT", "nicely", "sleeping"}, Mistake{"CLEAVE_VMS", "0", "from 1"},
         Mistake{"CLEAVE_NEIGHBOURS", "monitors", "file:PATH"},
-        Mistake{"CLEAVE_NEIGHBOURS", "file:", "file:PATH"}, Mistake{"CLEAVE_NEIGHBOURS", "peers,", "commas"},
+        Mistake{"CLEAVE_NEIGHBOURS", "file:", "file:PATH"},
+        Mistake{"CLEAVE_NEIGHBOURS", "unix:/a,unix:/b", "the address of one"},
+        Mistake{"CLEAVE_NEIGHBOURS", "peers,", "commas"},
         Mistake{"CLEAVE_MONITOR", "tcp:host", "tcp:HOST:PORT"},
         Mistake{"CLEAVE_MONITOR", "tcp:host:0", "listens"},
         Mistake{"CLEAVE_MONITOR", "vsock:any:1", "listens"}, Mistake{"CLEAVE_MONITOR", "/run/x", "unix:PATH"},
@@ -379,11 +408,12 @@ TEST_F(ConfigurationTest, SeveralNeighbourSourcesMayBeListed) {
   EXPECT_EQ(fresh.registry, "/dev/shm/cleave");
 
   const Configuration configuration = with_file(
-      "[neighbours]\nsource = [\"peers\", \"file:/run/vms\"]\nmonitor = \"vsock:host:27460\"\n"
+      "[neighbours]\nsource = [\"peers\", \"file:/run/vms\", \"vsock:host:27460\", \"busy\"]\n"
       "registry = \"off\"\n");
   EXPECT_THAT(configuration.problems, ElementsAre());
   const Settings& settings = configuration.settings;
-  EXPECT_TRUE(!settings.sources.monitor && settings.sources.peers);
+  EXPECT_TRUE(settings.sources.monitor && settings.sources.peers);
+  EXPECT_EQ(settings.count_by, CountBy::busy);
   EXPECT_THAT(settings.sources.files, ElementsAre("/run/vms"));
   ASSERT_TRUE(settings.monitor.has_value());
   EXPECT_EQ(as_text(*settings.monitor), "vsock:2:27460");

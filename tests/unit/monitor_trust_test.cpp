@@ -91,7 +91,7 @@ TEST_F(MonitorTrustOfUsers, MonitorSourceDoesNotListenToAStranger) {
   source.step(1s);
   EXPECT_EQ(source.state(), "unreachable");
   EXPECT_EQ(source.take_warning(),
-            "neighbours.monitor: " + as_text(stranger.address()) +
+            "neighbours.source: " + as_text(stranger.address()) +
                 " is of user 54321 and is not believed: name another or set neighbours.trust");
   MonitorSource trusting({stranger.address()}, false, 1, base::Nanoseconds::max(), MonitorTrust::any);
   trusting.step(1s);

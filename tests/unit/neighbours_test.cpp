@@ -165,7 +165,7 @@ TEST(NeighbourCount, HostileServerIsLoggedOnce) {
       EXPECT_EQ(neighbours.report().state, Report::State::alone);
     }
     const std::string status = testing::internal::GetCapturedStderr();
-    EXPECT_THAT(status, HasSubstr("neighbours.monitor"));
+    EXPECT_THAT(status, HasSubstr("neighbours.source"));
     EXPECT_EQ(status.find('\n'), status.size() - 1) << status;
   }
 }

@@ -43,7 +43,7 @@ class Program {
   Program(const SplitPolicy& policy, Loss loss, Nanoseconds unsplit = kUnsplit)
       : loss_of_(std::move(loss)), unsplit_(unsplit) {
     settings_.policy = policy;
-    settings_.budget = kBudget;
+    settings_.policy.budget = kBudget;
     policy_ = make_policy({settings_, costs_});
   }
 

@@ -2,6 +2,7 @@
 
 #include <set>
 #include <string>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
@@ -42,22 +43,17 @@ TEST(Settings, EachIsDocumentedWithItsDefault) {
 }
 
 TEST(Settings, PlatformNamesAreTheDriversOrMarked) {
+  const Setting& names = *find_setting("platform_names");
+  for (const auto& [value, vendor, remote] :
+       {std::tuple("auto", true, false), std::tuple("original", true, true),
+        std::tuple("marked", false, false)}) {
+    Settings settings;
+    EXPECT_TRUE(names.apply(settings, value));
+    EXPECT_EQ(settings.original_name, vendor) << value;
+    EXPECT_EQ(settings.remote.original_name, remote) << value;
+  }
   Settings settings;
-  EXPECT_TRUE(settings.original_name) << "below the vendor library";
-  EXPECT_FALSE(settings.remote.original_name) << "of servers' devices";
-  const auto apply = [&](const std::string& variable, std::string_view value) {
-    for (const Setting& setting : settings_list()) {
-      if (setting.variable == variable) return setting.apply(settings, value);
-    }
-    return false;
-  };
-  EXPECT_TRUE(apply("CLEAVE_ICD_NAME", "cleave"));
-  EXPECT_FALSE(settings.original_name);
-  EXPECT_TRUE(apply("CLEAVE_REMOTE_NAME", "original"));
-  EXPECT_TRUE(settings.remote.original_name);
-  EXPECT_TRUE(apply("CLEAVE_REMOTE_NAME", "remote"));
-  EXPECT_FALSE(settings.remote.original_name);
-  EXPECT_FALSE(apply("CLEAVE_REMOTE_NAME", "cleave"));
+  EXPECT_FALSE(names.apply(settings, "cleave"));
 }
 
 TEST(Settings, PatternsFollowShellGlobs) {

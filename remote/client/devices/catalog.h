@@ -18,7 +18,7 @@ namespace cleave::remote::client {
 
 struct Catalog {
   Servers servers;
-  bool original_name = false;    // the platform is presented by its driver's name (remote.name)
+  bool original_name = false;    // the platform is presented by its driver's name (platform_names)
   std::vector<Object*> devices;  // root devices of all servers, in the order of the list of servers
   // What all servers' platforms have in common. Without a device there is no platform.
   Object* platform = nullptr;

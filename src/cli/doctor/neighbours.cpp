@@ -26,7 +26,7 @@ void report_source(const Record& source, Report& report) {
   } else {
     report.note(what + ", no count yet",
                 source[1] == "monitor"
-                    ? "start cleave-monitord on the host, or name its address in CLEAVE_MONITOR"
+                    ? "start cleave-monitord on the host, or name its address in CLEAVE_NEIGHBOURS"
                     : "write the number of virtual machines into it");
   }
 }
@@ -61,7 +61,7 @@ void report_neighbours(const std::vector<Record>& records, Report& report) {
     if (record[0] == "neighbour" && record.size() > 6) report_source(record, report);
   }
   const std::string policy = value_of_setting(records, "split.policy");
-  if ((*vms)[1] == "1" && (policy == "alpha" || policy == "budget")) {
+  if ((*vms)[1] == "1" && (policy == "alpha" || policy.starts_with("budget"))) {
     report.note("with one VM, launches are not split",
                 "to try splitting, set CLEAVE_VMS or use `cleave run --vms N`");
   }

@@ -107,7 +107,7 @@ UnsplitText gain_text(UnsplitReason why) {
               "nothing, since that ends after a few launches"};
     case UnsplitReason::costly:
       return {"two slices would already cost more than the budget",
-              "raise CLEAVE_BUDGET, or have the kernel do more in one launch"};
+              "raise the budget with CLEAVE_SPLIT=budget:SHARE, or have the kernel do more in one launch"};
     case UnsplitReason::below_quantum:
       return {
           "the launch is no longer than the quantum, or shorter than two of the shortest slices of "

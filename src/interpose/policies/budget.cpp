@@ -15,7 +15,8 @@ class BudgetPolicy final : public MeasuredPolicy {
   }
 
   learn::SliceAdvice advise(LaunchQuery& launch, const CostKeys& keys) const override {
-    return costs().within_budget(keys.launch, settings().budget, budget_limit(launch), learn::Search::trials,
+    return costs().within_budget(keys.launch, settings().policy.budget, budget_limit(launch),
+                                 learn::Search::trials,
                                  [&] { return launch_name(launch.kernel(), launch.range()); });
   }
 

@@ -35,7 +35,7 @@ class PressurePolicy final : public MeasuredPolicy {
     const std::size_t most =
         std::min(budget_limit(launch), most_of_length(costs().known_duration(keys.launch)));
     const std::size_t wanted = neighbours::slices_at(launch.restraint(), most);
-    return costs().within_budget(keys.launch, settings().budget, wanted, learn::Search::climb,
+    return costs().within_budget(keys.launch, settings().policy.budget, wanted, learn::Search::climb,
                                  [&] { return launch_name(launch.kernel(), launch.range()); });
   }
 

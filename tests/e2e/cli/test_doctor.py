@@ -108,13 +108,13 @@ class Neighbours(CommandTest):
 
             thread = threading.Thread(target=serve)
             thread.start()
-            status, report = self.doctor(CLEAVE_MONITOR=f"unix:{path}")
+            status, report = self.doctor(CLEAVE_NEIGHBOURS=f"unix:{path}")
             thread.join()
         self.assertEqual(status, 0, report)
         self.assertRegex(report, rf"ok +monitor at unix:{path}: connected, 4 virtual machines, confirmed ")
 
     def test_unreachable_monitor_is_a_note(self):
-        status, report = self.doctor(CLEAVE_MONITOR="unix:/nonexistent/socket")
+        status, report = self.doctor(CLEAVE_NEIGHBOURS="unix:/nonexistent/socket")
         self.assertEqual(status, 0, report)
         self.assertIn("counts 1 virtual machine, ", report)
         self.assertRegex(report, r"note +monitor at unix:/nonexistent/socket: unreachable, no count yet\n +-> start ")

@@ -38,7 +38,7 @@ class Vendor(CommandTest):
         self.assertIn(f"registered in {self.vendors}/cleave.icd: {VENDOR}\n", report)
         self.assertIn("ok       it answers, and its version is this command's\n", report)
         self.assertRegex(report, r"ok +in front of the platform Portable Computing Language\n")
-        _, report = self.examine(CLEAVE_ICD_NAME="cleave")
+        _, report = self.examine(CLEAVE_PLATFORM_NAMES="marked")
         self.assertRegex(report, r"ok +in front of the platform Portable Computing Language \(Cleave\)\n")
 
     def test_driver_registered_beside_it_is_a_note(self):

@@ -24,10 +24,10 @@ class KnownDrivers(ProgramTest):
 
     def test_vendor_library_below_hides_nothing(self):
         known = self.facts()
-        for name in ("cleave", "original"):
+        for name in ("marked", "original"):
             with self.subTest(name=name):
                 environment = self.with_vendor_below(self.environment(), name)
-                below = {key: environment[key] for key in environment if key.startswith(("OCL_ICD_", "CLEAVE_ICD_"))}
+                below = {key: environment[key] for key in environment if key.startswith(("OCL_ICD_", "CLEAVE_ICD_", "CLEAVE_PLATFORM_"))}
                 # Cleave is in this process on purpose, and would report that it launched nothing.
                 self.assertEqual(self.facts(**below, CLEAVE_STATS=""), known)
 

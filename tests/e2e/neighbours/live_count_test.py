@@ -77,7 +77,7 @@ class LiveCountTest(ProgramTest):
         self.registry = str(self.folder / f"{name}-registry")
 
     def start_program(self, method="preload", **settings):
-        settings.setdefault("CLEAVE_MONITOR", f"unix:{self.socket}")
+        settings.setdefault("CLEAVE_NEIGHBOURS", f"unix:{self.socket}")
         return LaunchServer(self, method, **settings)
 
     def entries(self):

@@ -70,17 +70,17 @@ class Monitor(LiveCountTest):
                 self.assertEqual(program.launch(), 1)
                 program.read_error()
                 self.assertEqual(program.finish()[0], 0)
-                self.assertRegex(program.errors, r"\Acleave: neighbours\.monitor: unix:\S+ [^\n]+\n\Z")
+                self.assertRegex(program.errors, r"\Acleave: neighbours\.source: unix:\S+ [^\n]+\n\Z")
 
     def test_missing_monitor_is_reported_in_one_line(self):
         program = self.start_program()
         self.assertEqual(program.launch(), 1)
         program.read_error()
         self.assertEqual(program.finish()[0], 0)
-        self.assertRegex(program.errors, r"\Acleave: neighbours\.monitor: [^\n]+start cleave-monitord[^\n]+\n\Z")
+        self.assertRegex(program.errors, r"\Acleave: neighbours\.source: [^\n]+start cleave-monitord[^\n]+\n\Z")
 
     def test_without_a_monitor_configured_nothing_is_reported(self):
-        program = self.start_program(CLEAVE_MONITOR="")
+        program = self.start_program(CLEAVE_NEIGHBOURS="monitor")
         program.launch()
         self.assertEqual(program.finish()[0], 0)
         self.assertEqual(program.errors, "")
@@ -164,7 +164,7 @@ class OtherSources(LiveCountTest):
         file = self.folder / "several"
         file.write_text("3\n")
         with ScriptedMonitor(self.socket, count=2) as monitor:
-            program = self.start_program(CLEAVE_NEIGHBOURS=f"file:{file},monitor,peers")
+            program = self.start_program(CLEAVE_NEIGHBOURS=f"file:{file},unix:{self.socket},peers")
             program.launch_until(3)
             monitor.count(6)
             program.launch_until(6)

@@ -23,7 +23,7 @@ SCREEN_BEFORE = b"\x1b[?1049l"
 
 class TopTest(LiveCountTest):
     def top_environment(self, **settings):
-        return self.environment(CLEAVE_REGISTRY=self.registry, CLEAVE_MONITOR=f"unix:{self.socket}", **settings)
+        return self.environment(CLEAVE_REGISTRY=self.registry, CLEAVE_NEIGHBOURS=f"unix:{self.socket}", **settings)
 
     def top(self, *options, **settings):
         return cleave("top", *options, environment=self.top_environment(**settings))

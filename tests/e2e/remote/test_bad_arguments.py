@@ -234,7 +234,7 @@ class BadArguments(RemoteTest):
         native = {case: result for case, result in native.items() if result != "crash"}
         remote = self.results(self.run_remotely(
             "native", server.addresses["unix"], PROGRAM, self.skip([*driver.skipped, *crashes]), driver.parts,
-            CLEAVE_REMOTE_NAME="original"))
+            CLEAVE_PLATFORM_NAMES="original"))
         self.assertEqual(list(native), list(remote))
 
         def compared(result):

@@ -103,7 +103,7 @@ class Programs(RemoteTest):
         native = self.run_native(*clinfo("--list"))
         for method in ("native", "preload", "run"):
             self.assertSameRemotely(native, method, self.server.addresses["unix"], *clinfo("--list"),
-                                    CLEAVE_REMOTE_NAME="original")
+                                    CLEAVE_PLATFORM_NAMES="original")
 
     def test_local_devices_come_first(self):
         native = self.run_native(*clinfo("--list"))
@@ -119,7 +119,7 @@ class Programs(RemoteTest):
         run = self.run_program("preload", *clinfo("--list"), CLEAVE_REMOTE=absent)
         self.assertSameOutput(native, run)
         self.assertEqual(run.err, f"cleave: {absent} cannot be used: no server there\n")
-        run = self.run_program("preload", *clinfo("--list"), CLEAVE_REMOTE=absent, CLEAVE_REMOTE_REQUIRED="true")
+        run = self.run_program("preload", *clinfo("--list"), CLEAVE_REMOTE=absent, CLEAVE_REMOTE_PREFER="required")
         self.assertEqual(run.out, "", run)
 
     def start_endless_program(self, server):

@@ -26,7 +26,7 @@ DRIVERS = {
 }
 
 # Cleave and servers find their drivers through the vendor library, as on a machine where it is registered. The value is what
-# CLEAVE_ICD_NAME is set to.
+# CLEAVE_PLATFORM_NAMES is set to.
 VENDOR_BELOW = os.environ.get("CLEAVE_TEST_VENDOR_BELOW")
 
 # How Cleave is loaded: the command in front of the program, and the environment.
@@ -121,7 +121,7 @@ class ProgramTest(unittest.TestCase):
         folder.mkdir(exist_ok=True)
         if not (folder / "cleave.icd").exists():  # a program that has been started may be reading it
             (folder / "cleave.icd").write_text(f"{VENDOR}\n")
-        return environment | {"OCL_ICD_VENDORS": f"{folder}/", "CLEAVE_ICD_WRAP": driver, "CLEAVE_ICD_NAME": name}
+        return {"CLEAVE_PLATFORM_NAMES": name} | environment | {"OCL_ICD_VENDORS": f"{folder}/", "CLEAVE_ICD_WRAP": driver}
 
     def own_folder(self):
         """This test's folder. Its name is short, since the path of a socket has at most 107 bytes."""

@@ -56,7 +56,7 @@ class Loaders(ProgramTest):
         both = self.vendors("both", cleave=VENDOR, sim=OPTIONS.simulated)
         wrap = f"{driver_icd('pocl')}:{driver_icd('oclgrind')}"
         run = self.run_program("native", *clinfo("--list"), OCL_ICD_VENDORS=both, CLEAVE_ICD_WRAP=wrap,
-                               CLEAVE_ICD_NAME="cleave")
+                               CLEAVE_PLATFORM_NAMES="marked")
         self.assertEqual((run.status, run.err), (0, ""), run)
         names = [line.split(": ", 1)[1] for line in run.out.splitlines() if line.startswith("Platform")]
         self.assertEqual(len(names), 3, run)

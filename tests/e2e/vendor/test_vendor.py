@@ -34,7 +34,7 @@ class Vendor(ProgramTest):
 
     def test_platform_name_is_the_drivers_unless_a_suffix_is_wanted(self):
         native = self.run_native(*clinfo("--list"))
-        ours = self.run_vendor(*clinfo("--list"), CLEAVE_ICD_NAME="cleave")
+        ours = self.run_vendor(*clinfo("--list"), CLEAVE_PLATFORM_NAMES="marked")
         first = native.out.splitlines()[0]
         self.assertEqual(ours.out.splitlines(), [first + " (Cleave)", *native.out.splitlines()[1:]], ours)
         self.assertEqual((ours.status, ours.err), (0, ""), ours)

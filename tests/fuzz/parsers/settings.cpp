@@ -44,12 +44,12 @@ Configuration load_only(const Variables& variables) {
 
 bool same(const Settings& a, const Settings& b) {
   return a.disable == b.disable && a.policy.kind == b.policy.kind && a.policy.slices == b.policy.slices &&
-         a.policy.quantum == b.policy.quantum && a.policy.share == b.policy.share && a.budget == b.budget &&
-         a.alpha == b.alpha && a.min_items == b.min_items && a.deny == b.deny && a.launch == b.launch &&
-         a.vms.value_or(1) == b.vms.value_or(1) && a.stats == b.stats && a.next == b.next &&
-         a.sources.monitor == b.sources.monitor && a.sources.peers == b.sources.peers &&
-         a.sources.files == b.sources.files && a.monitor == b.monitor && a.count_by == b.count_by &&
-         a.registry == b.registry;
+         a.policy.quantum == b.policy.quantum && a.policy.share == b.policy.share &&
+         a.policy.budget == b.policy.budget && a.alpha == b.alpha && a.min_items == b.min_items &&
+         a.deny == b.deny && a.launch == b.launch && a.vms.value_or(1) == b.vms.value_or(1) &&
+         a.stats == b.stats && a.next == b.next && a.sources.monitor == b.sources.monitor &&
+         a.sources.peers == b.sources.peers && a.sources.files == b.sources.files && a.monitor == b.monitor &&
+         a.count_by == b.count_by && a.registry == b.registry;
 }
 
 void check_ranges(const Settings& settings) {
@@ -67,7 +67,7 @@ void check_ranges(const Settings& settings) {
   require((settings.policy.kind == SplitPolicy::Kind::pressure) == (settings.policy.share != 0),
           "a target belongs to the policy pressure");
   require(settings.policy.share >= 0 && settings.policy.share < 1, "the target is in its range");
-  require(settings.budget >= 0.001 && settings.budget <= 1, "the budget is in its range");
+  require(settings.policy.budget >= 0.001 && settings.policy.budget <= 1, "the budget is in its range");
   require(settings.sources.monitor || settings.sources.peers || !settings.sources.files.empty(),
           "at least one source is asked");
   for (const std::string& pattern : settings.deny) {

@@ -359,7 +359,7 @@ TEST(Explanation, OfAProgramOutlivesIt) {
 TEST(Explanation, NamesTheSettingOfAPolicy) {
   const auto advice = [](UnsplitReason why) { return interpose::describe(why, "add", {}).advice; };
   EXPECT_THAT(advice(UnsplitReason::measuring), HasSubstr("after a few launches"));
-  EXPECT_THAT(advice(UnsplitReason::costly), HasSubstr("CLEAVE_BUDGET"));
+  EXPECT_THAT(advice(UnsplitReason::costly), HasSubstr("budget:SHARE"));
   EXPECT_THAT(advice(UnsplitReason::below_quantum), HasSubstr("CLEAVE_SPLIT=quantum"));
   EXPECT_THAT(advice(UnsplitReason::shared), HasSubstr("a queue of its own"));
 }
