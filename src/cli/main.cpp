@@ -152,6 +152,8 @@ void add_doctor(CLI::App& app, DoctorRequest& request, bool& runs) {
       "--run", runs,
       "Run PROGRAM with the arguments that follow, natively and under Cleave, and compare their OpenCL "
       "loaders");
+  doctor.add_flag("--all", request.all_settings,
+                  "Show all settings, not only those that differ from the default");
   doctor.add_option("PROGRAM", request.program, "Also check whether this program would be intercepted");
   doctor
       .add_option_function<std::string>(

@@ -1,7 +1,10 @@
 #include "cli/doctor/doctor.h"
 
+#include <cstdlib>
 #include <iostream>
+#include <tuple>
 
+#include "base/old_settings.h"
 #include "cli/doctor/spelling.h"
 #include "cli/probe/child_process.h"
 #include "cli/probe/records.h"
@@ -47,34 +50,53 @@ void report_version(const ChildResult& child, const std::vector<Record>& records
   }
 }
 
-void report_settings(const std::vector<Record>& records, Report& report) {
-  report.section("Settings in force");
-  std::vector<std::vector<std::string>> rows = {{"setting", "value", "from"}};
+std::vector<const Record*> settings_of(const std::vector<Record>& records) {
+  std::vector<const Record*> settings;
   for (const Record& record : records) {
-    if (record[0] != "setting" || record.size() < 4) continue;
-    rows.push_back({record[1], record[2].empty() ? "-" : record[2], record[3]});
+    if (record[0] == "setting" && record.size() >= 4) settings.push_back(&record);
   }
-  if (rows.size() > 1) {
-    report.table(rows);
-  } else {
+  return settings;
+}
+
+void report_variables(const std::vector<const Record*>& settings, Report& report) {
+  // The first are no settings; the drop-in lists those.
+  std::vector<std::string> known = {"CLEAVE_CONFIG", "CLEAVE_LAYERS", "CLEAVE_SLURM_FOLDER"};
+  for (const Record* const setting : settings) {
+    if (setting->size() > 4 && !(*setting)[4].empty()) known.push_back((*setting)[4]);
+  }
+  for (const base::OldSetting& old : base::old_settings()) {
+    known.emplace_back(old.variable);
+    if (std::getenv(old.variable) != nullptr)
+      report.note(std::string(old.variable) + " is an old name", old.instead);
+  }
+  for (const Misspelt& variable : misspelt_variables(known)) {
+    report.problem(variable.variable + " is not a setting of Cleave",
+                   variable.suggestion.empty() ? "unset it" : "did you mean " + variable.suggestion + "?");
+  }
+}
+
+void report_settings(const DoctorRequest& request, const std::vector<Record>& records, Report& report) {
+  report.section("Settings in force");
+  const std::vector<const Record*> settings = settings_of(records);
+  std::vector<std::vector<std::string>> rows = {{"setting", "value", "from"}};
+  for (const Record* const setting : settings) {
+    const auto& [name, value, origin] = std::tie((*setting)[1], (*setting)[2], (*setting)[3]);
+    if (request.all_settings || origin != "default")
+      rows.push_back({name, value.empty() ? "-" : value, origin});
+  }
+  if (rows.size() > 1) report.table(rows);
+  if (settings.empty()) {
     report.note("unknown: the drop-in gave no answer");
+  } else if (!request.all_settings) {
+    report.ok(std::string(rows.size() > 1 ? "all others" : "all settings") +
+              " have their default values, which `cleave doctor --all` shows");
   }
   for (const Record& record : records) {
     if (record[0] == "problem" && record.size() > 1) {
       report.problem(record[1], "fix the variable or the file that it names");
     }
   }
-  // These are no settings; the drop-in lists those.
-  const std::vector<std::string> others = {"CLEAVE_CONFIG", "CLEAVE_LAYERS", "CLEAVE_SLURM_FOLDER"};
-  std::vector<std::string> variables = others;
-  for (const Record& record : records) {
-    if (record[0] == "setting" && record.size() > 4 && !record[4].empty()) variables.push_back(record[4]);
-  }
-  if (variables.size() == others.size()) return;  // the drop-in gave no answer
-  for (const Misspelt& variable : misspelt_variables(variables)) {
-    report.problem(variable.variable + " is not a setting of Cleave",
-                   variable.suggestion.empty() ? "unset it" : "did you mean " + variable.suggestion + "?");
-  }
+  if (!settings.empty()) report_variables(settings, report);
 }
 
 // Like a program that opens the system's loader by its path: without the drop-in, with the layer.
@@ -133,7 +155,7 @@ int doctor(const DoctorRequest& request) {
   const ChildResult child = probe_drop_in(request);
   const std::vector<Record> records = decode(child.output);
   report_version(child, records, report);
-  report_settings(records, report);
+  report_settings(request, records, report);
   if (child.succeeded()) report_loader(request, cleave, loader_of(records), report);
   const bool registered = report_vendor(request, loader_of(records), report);
   if (child.succeeded()) {

@@ -14,6 +14,7 @@ namespace cleave::cli {
 
 struct DoctorRequest {
   std::string program;                        // a program to examine, too; may be empty
+  bool all_settings = false;                  // also those that have their default value
   std::vector<std::string> command;           // if not empty, that program with its arguments, to be run
   std::chrono::milliseconds timeout{10'000};  // for each probe process
 };

@@ -57,13 +57,21 @@ class Settings(CommandTest):
         self.assertEqual(status, 0, report)
         self.assertRegex(report, r"neighbours\.count +5 +CLEAVE_VMS\n")
         self.assertRegex(report, rf"split\.alpha +6 +{file}:2\n")
-        self.assertRegex(report, r"disable +\S+ +default\n")
+        self.assertNotRegex(report, r"disable +\S+ +default\n")
+        self.assertIn("all others have their default values", report)
+        self.assertRegex(self.doctor("--all")[1], r"disable +\S+ +default\n")
         self.assertIn("counts 5 virtual machines, including this one (from: CLEAVE_VMS)", report)
 
     def test_invalid_value_is_a_problem(self):
         status, report = self.doctor(CLEAVE_ALPHA="much")
         self.assertEqual(status, 1)
         self.assertRegex(report, r"problem +CLEAVE_ALPHA[^\n]*much[^\n]*\n +-> ")
+
+    def test_old_names_are_notes(self):
+        status, report = self.doctor(CLEAVE_MAX_AGE="30", CLEAVE_COUNT_BY="busy")
+        self.assertEqual(status, 0, report)
+        self.assertRegex(report, r"note +CLEAVE_MAX_AGE is an old name\n +-> a count holds for 10 seconds")
+        self.assertRegex(report, r"note +CLEAVE_COUNT_BY is an old name\n +-> CLEAVE_NEIGHBOURS=busy")
 
     def test_variables_of_the_slurm_plugin_are_no_mistakes(self):
         status, report = self.doctor(CLEAVE_SLURM_FOLDER="/run/job")
