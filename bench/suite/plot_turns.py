@@ -9,17 +9,28 @@ RATIOS = (0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 def draw(found, pyplot):
-    figure, places = pyplot.subplots(2, 4, figsize=(20, 9), constrained_layout=True)
-    for place, (kind, words) in zip(places[0], CLIENTS.items()):
-        by_way(place, found.of(f"{kind} P99"), f"{words}: P99, ratio to alone")
-        logarithmic(place)
-    by_way(places[1][0], found.of("throughput"), "Jobs, all together: ratio to one, natively")
-    by_way(places[1][1], found.of("processor of all"), "Processor time of all jobs, cores")
-    bars(places[1][2], found.of("weights"), "Shares by weight")
-    others = [row for part in ("overlap", "idle", "remote") for row in found.of(part)]
-    others += [row for row in found.of("outsiders") if ", P99," in row.what]
-    bars(places[1][3], others, "Time, or throughput: ratio to alone, natively")
+    """A panel for each kind of figure that was measured."""
+    panels = [(waits, found.of(f"{kind} P99"), f"{words}: P99, ratio to alone") for kind, words in CLIENTS.items()]
+    panels += [(by_way, found.of("throughput"), "Jobs, all together: ratio to one, natively"),
+               (by_way, found.of("processor of all"), "Processor time of all jobs, cores"),
+               (bars, found.of("weights"), "Shares by weight"),
+               (bars, [row for part in ("overlap", "idle", "remote") for row in found.of(part)]
+                + [row for row in found.of("outsiders") if ", P99," in row.what],
+                "Time, or throughput: ratio to alone, natively")]
+    panels = [panel for panel in panels if panel[1]]
+    columns = 4 if len(panels) > 4 else 2
+    lines = -(-len(panels) // columns)
+    figure, places = pyplot.subplots(lines, columns, figsize=(5 * columns, 4.5 * lines), constrained_layout=True, squeeze=False)
+    for place, (draw_panel, rows, title) in zip(places.flat, panels):
+        draw_panel(place, rows, title)
+    for place in places.flat[len(panels):]:
+        place.axis("off")
     return figure
+
+
+def waits(place, rows, title):
+    by_way(place, rows, title)
+    logarithmic(place)
 
 
 def logarithmic(place):
@@ -39,6 +50,5 @@ def by_way(place, rows, title):
                            fmt=style, capsize=3, label=way, color=color)
     place.set_title(title, fontsize=10)
     place.set_xlabel("jobs")
-    if rows:
-        place.set_xticks(sorted({row.neighbours for row in rows}))
-        place.legend(fontsize=8)
+    place.set_xticks(sorted({row.neighbours for row in rows}))
+    place.legend(fontsize=8)

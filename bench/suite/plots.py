@@ -25,8 +25,8 @@ def draw(found, file):
 
     figure = importlib.import_module(f"plot_{found.suite}").draw(found, pyplot)
     words = found.machine
-    figure.supxlabel(f"{words['device']}; {words['processor']}, {words['cores']} cores; {words['cleave']}", fontsize=9,
-                     color="#555555")
+    processor = f"{words['processor']}, {words['cores']} cores" if "processor" in words else ""
+    figure.supxlabel("; ".join(filter(None, (words["device"], processor, words["cleave"]))), fontsize=9, color="#555555")
     figure.savefig(file, dpi=120)
     pyplot.close(figure)
     print(f"drawn in {file}", file=sys.stderr)
