@@ -37,7 +37,7 @@ constexpr Scan kWorstCase{
     .reads_ndrange = true, .opaque = true, .communicates = true, .reads_work_group = true, .may_wait = true};
 
 template <typename Enumerant>
-struct Range {
+struct Row {
   Enumerant first;
   Enumerant last;
   Scan meaning = kHarmless;
@@ -45,7 +45,7 @@ struct Range {
 
 // The instructions of SPIR-V for OpenCL; others are opaque, such as device-side enqueues. For some of them
 // classify() also looks at the operands.
-constexpr std::array<Range<Op>, 23> kInstructions = {{
+constexpr std::array<Row<Op>, 23> kInstructions = {{
     {Op::OpNop, Op::OpTypeEvent},
     {Op::OpTypeReserveId, Op::OpTypeReserveId, kMayCommunicate},
     {Op::OpTypePipe, Op::OpTypePipe, kMayCommunicate},
@@ -71,7 +71,7 @@ constexpr std::array<Range<Op>, 23> kInstructions = {{
     {Op::OpGroupIMulKHR, Op::OpGroupLogicalXorKHR, kReadsWorkGroup},
 }};
 
-constexpr std::array<Range<Decoration>, 5> kDecorations = {{
+constexpr std::array<Row<Decoration>, 5> kDecorations = {{
     {Decoration::RelaxedPrecision, Decoration::MaxByteOffsetId},
     {Decoration::Volatile, Decoration::Volatile, kMayCommunicate},
     {Decoration::Coherent, Decoration::Coherent, kMayCommunicate},
@@ -79,7 +79,7 @@ constexpr std::array<Range<Decoration>, 5> kDecorations = {{
     {Decoration::UserSemantic, Decoration::UserSemantic},
 }};
 
-constexpr std::array<Range<ExecutionMode>, 5> kExecutionModes = {{
+constexpr std::array<Row<ExecutionMode>, 5> kExecutionModes = {{
     {ExecutionMode::LocalSize, ExecutionMode::LocalSizeHint},
     {ExecutionMode::VecTypeHint, ExecutionMode::ContractionOff},
     {ExecutionMode::SubgroupSize, ExecutionMode::SubgroupsPerWorkgroupId},
@@ -134,8 +134,8 @@ constexpr Word kMaxBound = 4'194'304;
 
 // Later entries take precedence, so a range can have exceptions.
 template <typename Enumerant, std::size_t N>
-Scan meaning_of(Word number, const std::array<Range<Enumerant>, N>& list) {
-  const auto found = std::find_if(list.rbegin(), list.rend(), [&](const Range<Enumerant>& range) {
+Scan meaning_of(Word number, const std::array<Row<Enumerant>, N>& list) {
+  const auto found = std::find_if(list.rbegin(), list.rend(), [&](const Row<Enumerant>& range) {
     return number >= static_cast<Word>(range.first) && number <= static_cast<Word>(range.last);
   });
   return found == list.rend() ? kIsOpaque : found->meaning;
