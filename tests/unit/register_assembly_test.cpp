@@ -36,6 +36,7 @@ INSTANTIATE_TEST_SUITE_P(
                : "=r"(x) : "r"(y));)",
         R"(asm("mov.b64 {%0, %1}, %2;" : "=r"(x), "=r"(y) : "l"(z));)",
         R"(for (uint i = 0; i < 4; ++i) { asm("vabsdiff.u32.u32.u32.add %0, %1, %2, %0;" : "+r"(x) : "r"(y), "r"(i)); })",
+        R"(asm("new.u16x2 %0, %1;" : "=r"(x) : "r"(y));)",
         R"(asm("mad.lo.u32 %0,%1,%2,%3;" : "=r"(p[get_global_id(0)]) : "r"(y), "r"(n), "r"(x));)"));
 
 class OtherAssembly : public testing::TestWithParam<const char*> {};
@@ -52,8 +53,10 @@ INSTANTIATE_TEST_SUITE_P(
         R"(asm("mov.u32 %0, [%1];" : "=r"(x) : "l"(z));)",
         R"(asm("st.global.u32 [%1], %1; mov.u32 %0, 0;" : "=r"(x) : "l"(z));)",
         R"(asm("atom.global.add.u32 %0, [%1], 1;" : "=r"(x) : "l"(z));)",
-        R"(asm("bar.sync 0; mov.u32 %0, 1;" : "=r"(x));)", R"(asm("membar.gl; mov.u32 %0, 1;" : "=r"(x));)",
-        R"(asm("L: mov.u32 %0, 1; bra L;" : "=r"(x));)", R"(asm("@p mov.u32 %0, 1;" : "=r"(x));)",
+        R"(asm("bar.sync 0; mov.u32 %0, 1;" : "=r"(x));)", R"(asm("bar.red.popc.u32 %0, 0, 1;" : "=r"(x));)",
+        R"(asm(".u32 %0, 1;" : "=r"(x));)", R"(asm("pick.some.lane %0, 1;" : "=r"(x));)",
+        R"(asm("membar.gl; mov.u32 %0, 1;" : "=r"(x));)", R"(asm("L: mov.u32 %0, 1; bra L;" : "=r"(x));)",
+        R"(asm("L:mov.u32 %0, 1;" : "=r"(x));)", R"(asm("@p mov.u32 %0, 1;" : "=r"(x));)",
         R"(asm("mov.u32 %0, 1; exit;" : "=r"(x));)", R"(asm("call f; mov.u32 %0, 1;" : "=r"(x));)",
         R"(asm(".global .u32 g; mov.u32 %0, 1;" : "=r"(x));)",
         R"(asm("shfl.sync.idx.b32 %0, %1, 0, 31, -1;" : "=r"(x) : "r"(y));)",

@@ -15,15 +15,6 @@ namespace {
 
 using Text = std::string_view;
 
-// What an instruction is called in front of its first dot. Their results depend on their operands alone, and on the carry of the
-// instruction before.
-constexpr std::array<Text, 61> kRegisterInstructions = {
-    "add",  "addc",  "sub",  "subc",     "mul",      "mad",  "madc", "mul24", "mad24", "sad",  "div",
-    "rem",  "abs",   "neg",  "min",      "max",      "popc", "clz",  "bfind", "fns",   "brev", "bfe",
-    "bfi",  "szext", "bmsk", "dp4a",     "dp2a",     "fma",  "rcp",  "sqrt",  "rsqrt", "sin",  "cos",
-    "lg2",  "ex2",   "tanh", "testp",    "copysign", "set",  "setp", "selp",  "slct",  "and",  "or",
-    "xor",  "not",   "cnot", "lop3",     "shf",      "shl",  "shr",  "mov",   "prmt",  "cvt",  "vadd",
-    "vsub", "vmin",  "vmax", "vabsdiff", "vshl",     "vshr"};
 // Compilers take no more.
 constexpr std::size_t kMostOperands = 30;
 // The types of operands that are in registers, and numbers.
@@ -35,6 +26,25 @@ Text trimmed(Text text) {
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
   return text;
+}
+
+// "u32": a basic type of PTX.
+bool is_type(Text part) {
+  return part.size() > 1 && Text("usbf").find(part.front()) != Text::npos && is_digit(part[1]);
+}
+
+// "add.cc.u32", of which a part names a type. Instructions in which other work-items take part are not meant: "bar.red.popc.u32".
+bool computes_with_values(Text instruction) {
+  if (!starts_name(instruction.front()) || instruction.starts_with("bar")) return false;
+  bool has_type = false;
+  for (std::size_t begin = 0; begin < instruction.size();) {
+    const std::size_t end = std::min(instruction.find('.', begin), instruction.size());
+    const Text part = instruction.substr(begin, end - begin);
+    if (part == "sync" || !std::all_of(part.begin(), part.end(), continues_name)) return false;
+    has_type |= begin > 0 && is_type(part);
+    begin = end + 1;
+  }
+  return has_type;
 }
 
 // Reads the text of assembly.
@@ -76,11 +86,7 @@ class Instructions {
   [[nodiscard]] bool computes(Text one) const {
     if (!has_vectors_only(one)) return false;
     const auto words = words_of(one);
-    if (words.size() < 2) return false;
-    const std::size_t dot = words[0].find('.');
-    if (dot == Text::npos || !is_in(kRegisterInstructions, words[0].substr(0, dot))) return false;
-    const auto is_modifier = [](char c) { return continues_name(c) || c == '.'; };
-    if (!std::all_of(words[0].begin(), words[0].end(), is_modifier)) return false;
+    if (words.size() < 2 || !computes_with_values(words[0])) return false;
     return std::all_of(words.begin() + 1, words.end(), [this](Text word) { return is_operand(word); });
   }
 
