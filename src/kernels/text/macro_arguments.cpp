@@ -14,28 +14,6 @@ std::size_t end_of_directive(const std::vector<Token>& tokens, std::size_t at) {
 
 }  // namespace
 
-bool MacroHead::has(std::string_view parameter) const {
-  return std::find(parameters.begin(), parameters.end(), parameter) != parameters.end();
-}
-
-MacroHead read_head_of_macro(const std::vector<Token>& tokens, std::size_t name, std::size_t end) {
-  MacroHead head;
-  head.body = name + 1;
-  head.takes_any = head.body < end && tokens[head.body].is("(") &&
-                   tokens[head.body].text.data() == tokens[name].text.data() + tokens[name].text.size();
-  if (!head.takes_any) return head;
-  for (; head.body < end && !tokens[head.body].is(")"); ++head.body) {
-    head.variadic |= tokens[head.body].is(".");
-    if (tokens[head.body].kind == Token::Kind::name) head.parameters.push_back(tokens[head.body].text);
-  }
-  if (head.variadic) {
-    head.parameters.emplace_back("__VA_ARGS__");
-    head.parameters.emplace_back("__VA_OPT__");
-  }
-  if (head.body < end) ++head.body;
-  return head;
-}
-
 MacroArguments::MacroArguments(const std::vector<const Tokens*>& texts, const Tokens& options) {
   for (const Token& token : options.list) {
     if (token.kind != Token::Kind::name && token.kind != Token::Kind::number) continue;
@@ -45,7 +23,7 @@ MacroArguments::MacroArguments(const std::vector<const Tokens*>& texts, const To
   for (const Tokens* text : texts) read_definitions(text->list);
   for (const Definition& each : definitions_) {
     if (options_.contains(each.name)) anything_.insert(each.name);
-    read_calls(*each.tokens, each.head.body, each.end, &each);
+    read_calls(each.macro.text, &each);
   }
   definitions_.clear();
   for (const Tokens* text : texts) {
@@ -56,10 +34,10 @@ MacroArguments::MacroArguments(const std::vector<const Tokens*>& texts, const To
       const Text keyword = list[begin].directive ? list[begin + 1].text : Text{};
       const bool no_code = keyword == "define" || keyword == "undef" || keyword.starts_with("ifdef") ||
                            keyword.starts_with("ifndef");
-      if (list[begin].directive && !no_code) read_calls(list, begin, i, nullptr);
+      if (list[begin].directive && !no_code) read_calls(Part(list).subspan(begin, i - begin), nullptr);
       // A call in code may extend over many lines.
-      if (!list[begin].directive && heads_.contains(list[begin].text))
-        read_call(list, begin, list.size(), nullptr);
+      if (!list[begin].directive && parameters_.contains(list[begin].text))
+        read_call(Part(list).subspan(begin), nullptr);
     }
   }
 }
@@ -70,62 +48,59 @@ void MacroArguments::read_definitions(const std::vector<Token>& tokens) {
     const std::size_t end = end_of_directive(tokens, i);
     if (tokens[i + 1].is("define") && i + 2 < end) {
       const Text name = tokens[i + 2].text;
-      Definition definition{name, &tokens, end, read_head_of_macro(tokens, i + 2, end)};
-      const MacroHead& head = definition.head;
-      for (std::size_t at = head.body; at < end; ++at) texts_[name].add(tokens[at], name, &head);
+      Definition definition{name, read_definition(Part(tokens).subspan(i + 2, end - i - 2))};
+      const Macro& macro = definition.macro;
+      for (const Token& token : macro.text) texts_[name].add(token, &definition);
       texts_[name];
-      if (head.takes_any) heads_[name].push_back(head);
-      if (head.variadic) anything_.insert(name);
+      if (macro.takes_arguments) parameters_[name].push_back(macro.parameters);
+      if (macro.has("__VA_ARGS__")) anything_.insert(name);
       definitions_.push_back(std::move(definition));
     }
     i = end;
   }
 }
 
-void MacroArguments::Passed::add(const Token& token, Text macro, const MacroHead* head) {
+void MacroArguments::Passed::add(const Token& token, const Definition* within) {
   if (token.directive && token.kind == Token::Kind::end_of_directive) return;
   anything |= token.is("##");
   if (token.kind != Token::Kind::name && token.kind != Token::Kind::number) return;
-  if (head != nullptr && head->has(token.text)) {
-    parameters.emplace(macro, token.text);
+  if (within != nullptr && within->macro.has(token.text)) {
+    parameters.emplace(within->name, token.text);
   } else {
     fragments.insert(token.text);
   }
 }
 
-void MacroArguments::read_calls(const std::vector<Token>& tokens, std::size_t begin, std::size_t end,
-                                const Definition* within) {
-  for (std::size_t i = begin; i < end; ++i) {
-    if (heads_.contains(tokens[i].text)) read_call(tokens, i, end, within);
+void MacroArguments::read_calls(Part tokens, const Definition* within) {
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (parameters_.contains(tokens[i].text)) read_call(tokens.subspan(i), within);
   }
 }
 
-void MacroArguments::read_call(const std::vector<Token>& tokens, std::size_t name, std::size_t end,
-                               const Definition* within) {
-  const Text macro = tokens[name].text;
+void MacroArguments::read_call(Part tokens, const Definition* within) {
+  const Text macro = tokens[0].text;
   std::vector<Passed> arguments(1);
   std::size_t depth = 0;
-  std::size_t at = name + 1;
-  bool written = at < end && tokens[at].is("(");
-  for (; written && at < end; ++at) {
+  std::size_t at = 1;
+  bool written = at < tokens.size() && tokens[at].is("(");
+  for (; written && at < tokens.size(); ++at) {
     const Token& token = tokens[at];
-    written = within != nullptr || token.directive == tokens[name].directive;
+    written = within != nullptr || token.directive == tokens[0].directive;
     if (token.is("(") && depth++ == 0) continue;
     if (token.is(")") && --depth == 0) break;
     if (token.is(",") && depth == 1) {
       arguments.emplace_back();
     } else {
-      arguments.back().add(token, within != nullptr ? within->name : Text{},
-                           within != nullptr ? &within->head : nullptr);
+      arguments.back().add(token, within);
     }
   }
-  for (const MacroHead& head : heads_[macro]) {
-    if (!written || at == end || arguments.size() != std::max<std::size_t>(head.parameters.size(), 1)) {
+  for (const std::vector<Text>& parameters : parameters_[macro]) {
+    if (!written || at == tokens.size() || arguments.size() != std::max<std::size_t>(parameters.size(), 1)) {
       anything_.insert(macro);
       return;
     }
-    for (std::size_t i = 0; i < head.parameters.size(); ++i) {
-      Passed& passed = passed_[{macro, head.parameters[i]}];
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      Passed& passed = passed_[{macro, parameters[i]}];
       passed.anything |= arguments[i].anything;
       passed.fragments.insert(arguments[i].fragments.begin(), arguments[i].fragments.end());
       passed.parameters.insert(arguments[i].parameters.begin(), arguments[i].parameters.end());
@@ -177,8 +152,8 @@ const std::set<std::string_view>* MacroArguments::of(std::string_view macro, std
 
 std::vector<std::string_view> MacroArguments::followed() const {
   std::vector<Text> names;
-  names.reserve(heads_.size());
-  for (const auto& [name, heads] : heads_) names.push_back(name);
+  names.reserve(parameters_.size());
+  for (const auto& [name, each] : parameters_) names.push_back(name);
   return names;
 }
 

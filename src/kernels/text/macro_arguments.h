@@ -11,26 +11,15 @@
 #include <cstddef>
 #include <map>
 #include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "kernels/text/lexer.h"
+#include "kernels/text/macro_table.h"
 
 namespace cleave::kernels {
-
-// The head of a macro: its parameters, if it takes any, and where its text begins.
-struct MacroHead {
-  std::vector<std::string_view> parameters;
-  std::size_t body = 0;
-  bool takes_any = false;  // it is called with parentheses
-  bool variadic = false;
-
-  [[nodiscard]] bool has(std::string_view parameter) const;
-};
-
-// tokens[name] is the macro's name, `end` the end of its directive.
-MacroHead read_head_of_macro(const std::vector<Token>& tokens, std::size_t name, std::size_t end);
 
 class MacroArguments {
  public:
@@ -48,32 +37,30 @@ class MacroArguments {
  private:
   using Text = std::string_view;
   using Parameter = std::pair<Text, Text>;  // of a macro
+  using Part = std::span<const Token>;      // of a text
 
+  struct Definition {
+    Text name;
+    Macro macro;
+  };
   // What may be passed for a parameter, or is in the text of a macro: these fragments, and what these parameters stand for.
   struct Passed {
     bool anything = false;
     std::set<Text> fragments;
     std::set<Parameter> parameters;
 
-    void add(const Token& token, Text macro, const MacroHead* head);
-  };
-  struct Definition {
-    Text name;
-    const std::vector<Token>* tokens;
-    std::size_t end;
-    MacroHead head;
+    void add(const Token& token, const Definition* within);
   };
 
   void read_definitions(const std::vector<Token>& tokens);
-  void read_calls(const std::vector<Token>& tokens, std::size_t begin, std::size_t end,
-                  const Definition* within);
-  void read_call(const std::vector<Token>& tokens, std::size_t name, std::size_t end,
-                 const Definition* within);
+  void read_calls(Part tokens, const Definition* within);
+  // The first token is the macro's name.
+  void read_call(Part tokens, const Definition* within);
   [[nodiscard]] std::set<Text> closure(const Parameter& first, bool& anything) const;
 
-  std::map<Text, std::vector<MacroHead>> heads_;
-  std::vector<Definition> definitions_;  // empty after construction
-  std::set<Text> anything_;              // macros with calls that are not followed
+  std::map<Text, std::vector<std::vector<Text>>> parameters_;  // of all its definitions
+  std::vector<Definition> definitions_;                        // empty after construction
+  std::set<Text> anything_;                                    // macros with calls that are not followed
   std::map<Parameter, Passed> passed_;
   std::map<Text, Passed> texts_;  // of macros
   std::set<Text> options_;        // the fragments in them

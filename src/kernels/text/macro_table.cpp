@@ -30,11 +30,14 @@ Macro read_definition(std::span<const Token> tokens) {
       tokens.size() > 1 && tokens[1].is("(") && tokens[1].text.data() == name.data() + name.size();
   if (!macro.takes_arguments) return macro;
   std::size_t at = 2;
+  bool variadic = false;
   for (; at < tokens.size() && !tokens[at].is(")"); ++at) {
     if (tokens[at].kind == Token::Kind::name) macro.parameters.push_back(tokens[at].text);
     // Variable arguments are not followed.
     macro.known_text &= tokens[at].kind == Token::Kind::name || tokens[at].is(",");
+    variadic |= tokens[at].is(".");
   }
+  if (variadic) macro.parameters.insert(macro.parameters.end(), {"__VA_ARGS__", "__VA_OPT__"});
   macro.text = tokens.subspan(std::min(at + 1, tokens.size()));
   return macro;
 }

@@ -6,6 +6,7 @@
 // Not thread-safe. May throw std::bad_alloc.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -29,8 +30,12 @@ struct Macro {
   State state = State::undefined;
   bool known_text = false;  // only if defined
   bool takes_arguments = false;
-  std::vector<std::string_view> parameters;
+  std::vector<std::string_view> parameters;  // with __VA_ARGS__ and __VA_OPT__ if it takes any number
   std::span<const Token> text;
+
+  [[nodiscard]] bool has(std::string_view parameter) const {
+    return std::find(parameters.begin(), parameters.end(), parameter) != parameters.end();
+  }
 
   friend bool operator==(const Macro& a, const Macro& b) {
     return a.state == b.state && a.known_text == b.known_text && a.text.data() == b.text.data() &&

@@ -1,6 +1,7 @@
 #include "kernels/text/token_pasting.h"
 
 #include <algorithm>
+#include <span>
 
 namespace cleave::kernels {
 namespace {
@@ -42,14 +43,15 @@ void TokenPasting::read(const std::vector<Token>& tokens, bool sure) {
 // An empty parameter joins the operands on both its sides (6.10.3.3, paragraph 2).
 void TokenPasting::read_definition(const std::vector<Token>& tokens, std::size_t begin, std::size_t end) {
   const bool defines = begin + 2 < end && tokens[begin + 1].is("define");
-  const MacroHead head =
-      defines ? read_head_of_macro(tokens, begin + 2, end) : MacroHead{.parameters = {}, .body = begin + 2};
+  Macro macro{.parameters = {}, .text = {}};
+  if (defines) macro = kernels::read_definition(std::span(tokens).subspan(begin + 2, end - begin - 2));
+  const std::size_t body = defines ? end - macro.text.size() : begin + 2;
   const auto operand = [&](std::size_t at) -> Operand {
-    if (at < head.body || at >= end || !is_fragment(tokens[at])) return {};
-    if (head.has(tokens[at].text)) return {{}, arguments_.of(tokens[begin + 2].text, tokens[at].text)};
+    if (at < body || at >= end || !is_fragment(tokens[at])) return {};
+    if (macro.has(tokens[at].text)) return {{}, arguments_.of(tokens[begin + 2].text, tokens[at].text)};
     return {tokens[at].text, nullptr};
   };
-  for (std::size_t at = head.body; at < end; ++at) {
+  for (std::size_t at = body; at < end; ++at) {
     if (!tokens[at].is("##")) continue;
     const Operand left = operand(at - 1);
     for (std::size_t right = at + 1; right < end; right += 2) {
