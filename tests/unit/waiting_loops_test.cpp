@@ -1,10 +1,9 @@
 // Which loops end by themselves while nobody else changes memory, and which may wait.
-#include "kernels/facts/waiting_loops.h"
-
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "kernels/facts/loops.h"
 #include "kernels/facts/program_scan.h"
 
 namespace cleave::kernels {
@@ -43,6 +42,12 @@ INSTANTIATE_TEST_SUITE_P(
                     "for (int j = 0; j < 16; j++) b += read(p);", "do { b = p[0]; if (b) break; } while (0);",
                     "for (int j = 15; j >= 0; --j) { for (uint l = 0; l <= 0xf; l += 2u) { p[l] = j; } }",
                     "for (i = n; i > 0; i -= 4) { b = i; }", "for (size_t j = 0; j < n; j++) {}"));
+
+INSTANTIATE_TEST_SUITE_P(NamedTypes, LoopThatEnds,
+                         testing::Values("typedef uint word; for (word j = 0; j < n; j++) {}",
+                                         "typedef unsigned int a; typedef a b; for (b r = n; r; r >>= 1) {}",
+                                         "for (unsigned int j = 0; j < n; j++) {}",
+                                         "typedef long int far; for (far j = n; j >= 0; j--) {}"));
 
 INSTANTIATE_TEST_SUITE_P(BoundInMemory, LoopThatEnds,
                          testing::Values("for (uint j = 0; j < s->n; j += 1) {}",
@@ -134,6 +139,23 @@ INSTANTIATE_TEST_SUITE_P(
                     "for (; r && !*p; r >>= 1) {}", "for (; r || *p; r >>= 1) {}",
                     "for (; r; r >>= 1, r++) {}", "for (; r; r <<= 1) {}", "while (r) { r >>= 1; r++; }",
                     "for (; r; n >>= 1) {}", "for (; r; r >>= 1) asm(\"mov.u32 %0, 1;\" : \"=r\"(r));"));
+
+INSTANTIATE_TEST_SUITE_P(
+    OfTypesThatMayBeNarrowOrUnsigned, LoopThatWaits,
+    testing::Values(
+        "typedef uchar u32; for (u32 j = 0; j < n; j++) if (*p) break;",
+        "for (u32 j = 0; j < n; j++) if (*p) break;",
+        "typedef uint t; typedef ushort t; for (t j = 0; j < n; j++) if (*p) break;",
+        "typedef uint t; { typedef struct { int n; } *t; } for (t j = 0; j < n; j++) if (*p) break;",
+        "typedef uint2 t; for (t j = 0; j < n; j++) if (*p) break;",
+        "typedef uint t __attribute__((mode(QI))); for (t j = 0; j < n; j++) if (*p) break;",
+        "typedef t t; for (t j = 0; j < n; j++) if (*p) break;",
+        "for (short int j = 0; j < n; j++) if (*p) break;",
+        "for (int short j = 0; j < n; j++) if (*p) break;",
+        "for (unsigned char j = 0; j < n; j++) if (*p) break;",
+        "for (unsigned int j = n; j >= 0; j--) if (*p) break;",
+        "typedef unsigned t; for (t j = n; j >= 0; j--) if (*p) break;",
+        "typedef int t; for (t r = n; r; r >>= 1) if (*p) break;"));
 
 // They end, but only few shapes are told from what looks like them.
 INSTANTIATE_TEST_SUITE_P(

@@ -153,6 +153,7 @@ CallGraph::CallGraph(const std::vector<Part>& parts, const JoinedText& options, 
     for (const Tokens& definition : part.functions->definitions) append(written, definition);
   }
   MacroExpansion macros(written, parsed);
+  for (const Part& part : parts) macros.read_types(part.source->compiled);
   add_group_order(parts, seen, macros);
   add_loops(group_order_of(given, macros), outside_);
   outside_.add(findings_in(given, options));

@@ -6,10 +6,9 @@
 #include <set>
 #include <utility>
 
-#include "kernels/facts/open_loops.h"
+#include "kernels/facts/loops.h"
 #include "kernels/facts/shared_stores.h"
 #include "kernels/facts/store_reader.h"
-#include "kernels/facts/waiting_loops.h"
 
 namespace cleave::kernels {
 namespace {
@@ -76,17 +75,17 @@ bool has_directives_within(const std::vector<Token>& list) {
 }
 
 // `expanded` is made from `text`.
-bool may_wait(const std::vector<Token>& text, const std::vector<Token>& expanded,
+bool may_wait(const std::vector<Token>& text, const std::vector<Token>& expanded, LoopEnd end,
               const MacroExpansion& macros) {
-  return hides_part_of_loop(expanded, macros) || has_waiting_loop(expanded, macros) ||
+  return end != LoopEnd::certain || hides_part_of_loop(expanded, macros) ||
          (has_directives_within(text) && std::any_of(expanded.begin(), expanded.end(), begins_loop));
 }
 
 GroupOrder loops_in(const std::vector<Token>& text, const std::optional<std::vector<Token>>& expanded,
                     const MacroExpansion& macros) {
   if (!expanded) return {true, true, {}};
-  const bool is_open = has_open_loop(*expanded, macros) || hides_loop(*expanded, macros);
-  return {is_open, may_wait(text, *expanded, macros), {}};
+  const LoopEnd end = least_certain_end(*expanded, macros);
+  return {end == LoopEnd::open || hides_loop(*expanded, macros), may_wait(text, *expanded, end, macros), {}};
 }
 
 // Recursion is not allowed in OpenCL C, and would be a loop.
@@ -114,7 +113,8 @@ std::vector<GroupOrder> group_order_of(const std::vector<const Function*>& funct
     found[i] = loops_in(text, expanded, macros);
     if (expanded && hides_part_of_loop(*expanded, macros)) {
       const auto in_order = macros.expand_in_order(text);
-      found[i].may_wait = !in_order || may_wait(text, *in_order, macros);
+      found[i].may_wait =
+          !in_order || may_wait(text, *in_order, least_certain_end(*in_order, macros), macros);
     }
     found[i].may_wait |= calls_itself(*functions[i]);
     stores.push_back(expanded ? read_stores(*expanded, functions[i]->name, names) : FunctionStores{});

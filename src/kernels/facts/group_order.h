@@ -13,8 +13,8 @@
 namespace cleave::kernels {
 
 struct GroupOrder {
-  bool open_loops = false;  // kernels/facts/open_loops.h
-  bool may_wait = false;    // has a loop that may wait (kernels/facts/waiting_loops.h), or leads to itself
+  bool open_loops = false;  // has open loops (kernels/facts/loops.h)
+  bool may_wait = false;    // has a loop that does not certainly end, or leads to itself
   std::string_view shared;  // the pointer to what other work-groups see; empty if there is none
 };
 

@@ -1,5 +1,5 @@
 // Which volatile qualifiers in a function cannot carry anything from one work-group to another, unless there are loops that may wait
-// (kernels/facts/open_loops.h): those of an integer that a statement of the function declares by itself, which is private memory of a
+// (kernels/facts/loops.h): those of an integer that a statement of the function declares by itself, which is private memory of a
 // work-item. Programs write them against a compiler's optimisations; where such an integer is an index, the compiler reads other
 // memory anew each time, too, so that a loop could wait for that. Whatever is written in another way than in private_volatiles.cpp
 // counts as communication.

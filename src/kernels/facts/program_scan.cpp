@@ -48,6 +48,7 @@ Findings group_order_of_whole(const std::deque<SourceText>& texts, const Options
   for (const SourceText& text : texts)
     all.list.insert(all.list.end(), text.compiled.list.begin(), text.compiled.list.end());
   MacroExpansion macros(all, options);
+  macros.read_types(all);
   Findings found;
   const GroupOrder loops = group_order_of(all, macros);
   found.scan.open_loops = loops.open_loops;

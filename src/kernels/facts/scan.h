@@ -26,11 +26,11 @@ struct Scan {
       false;  // has operations that communicate only if it loops (kernels/facts/harmless_atomics.h)
   // Has barriers of global memory, or volatile variables of its own, which communicate only if it has open loops.
   bool fences_global = false;
-  bool open_loops = false;  // has loops that may wait for another work-group (kernels/facts/open_loops.h)
+  bool open_loops = false;  // has loops that may wait for another work-group (kernels/facts/loops.h)
   // A work-group may read or overwrite what another one stores by plain accesses (kernels/facts/shared_stores.h). With open
   // loops that is communication.
   bool shares_stores = false;
-  // Has a loop that could go on until something else has changed memory (kernels/facts/waiting_loops.h), or waits for the host. Says
+  // Has a loop that could go on until something else has changed memory (kernels/facts/loops.h), or waits for the host. Says
   // something of kernels that communicate.
   bool may_wait = false;
 

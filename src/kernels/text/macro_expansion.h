@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "kernels/text/build_options.h"
+#include "kernels/text/integer_types.h"
 #include "kernels/text/lexer.h"
 #include "kernels/text/macro_table.h"
 
@@ -25,6 +26,10 @@ class MacroExpansion {
  public:
   // `definitions` holds the #define and #undef directives of the program. The texts of both must outlive this.
   MacroExpansion(const Tokens& definitions, const Options& options);
+
+  // Reads the typedefs of one of the program's texts, which must outlive this.
+  void read_types(const Tokens& text) { integer_types_.add(text); }
+  [[nodiscard]] const IntegerTypes& integer_types() const { return integer_types_; }
 
   // Without directives. Empty if all texts together become so long that a reader should not follow them.
   [[nodiscard]] std::optional<std::vector<Token>> expand(const std::vector<Token>& text);
@@ -61,6 +66,7 @@ class MacroExpansion {
                                            std::size_t& steps_left) const;
   static void push_text(const Macro& macro, const Arguments& arguments, std::vector<Token>& open);
 
+  IntegerTypes integer_types_;
   std::unordered_map<std::string_view, Meaning> meanings_;
   static constexpr std::size_t kMostSteps = 1'000'000;  // some tens of milliseconds
   std::size_t steps_left_ = kMostSteps;

@@ -1,12 +1,12 @@
-#include "kernels/facts/waiting_loops.h"
+#include "kernels/facts/loops.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -22,29 +22,27 @@ using Text = std::string_view;
 // What counts further than this may be meant to go on until something happens.
 constexpr std::uint64_t kManyRounds = 1U << 24U;
 
-// The types of counters: others may be so narrow that they never reach a bound. hashcat has names of its own for them.
-constexpr std::array<Text, 3> kSigned = {"int", "long", "ptrdiff_t"};
-constexpr std::array<Text, 5> kUnsigned = {"uint", "unsigned", "ulong", "size_t", "u32"};
-
 // Recognises a few shapes of loops, token by token, and nothing else: whatever is written in another way may wait.
-class WaitingLoops {
+class Loops {
  public:
-  WaitingLoops(const std::vector<Token>& list, const MacroExpansion& macros)
-      : macros_(macros),
+  Loops(const std::vector<Token>& list, const MacroExpansion& macros)
+      : list_(list),
+        macros_(macros),
         loops_(list, macros),
         text_(loops_.text()),
         addressed_(addressed()),
         has_shared_(has_shared()) {}
 
-  bool run() {
-    for (std::size_t i = 0; i < text_.size(); ++i) {
-      if (text_.is(i, "goto")) return true;
+  [[nodiscard]] LoopEnd least_certain_end() const {
+    LoopEnd least = LoopEnd::certain;
+    for (std::size_t i = 0; i < text_.size() && least != LoopEnd::open; ++i) {
+      if (text_.is(i, "goto")) return LoopEnd::open;
       const bool may_begin = text_.is(i, "for") || text_.is(i, "while") || text_.is(i, "do");
       if (!may_begin) continue;
-      if (!text_.balanced()) return true;
-      if (loops_.begins(i) && !ends(i)) return true;
+      if (!text_.balanced()) return LoopEnd::open;
+      if (loops_.begins(i)) least = std::max(least, end_of(i));
     }
-    return false;
+    return least;
   }
 
  private:
@@ -59,14 +57,27 @@ class WaitingLoops {
     bool is_memory = false;  // behind that pointer
   };
 
-  [[nodiscard]] bool ends(std::size_t at) const {
+  [[nodiscard]] LoopEnd end_of(std::size_t at) const {
     const auto loop = loops_.at(at);
-    if (!loop) return false;
-    if (!loop->is_for) return size(loop->condition) == 1 && text_.is(loop->condition.begin, "0");
-    const auto body = body_of(loop->body);
+    if (!loop) return LoopEnd::open;
+    if (certainly_ends(*loop, at) && !hides_names({at, loop->body.end})) return LoopEnd::certain;
+    return loops_.count_of(*loop) ? LoopEnd::counted : LoopEnd::open;
+  }
+
+  [[nodiscard]] bool certainly_ends(const Loop& loop, std::size_t at) const {
+    if (!loop.is_for) return size(loop.condition) == 1 && text_.is(loop.condition.begin, "0");
+    const auto body = body_of(loop.body);
     if (!body) return false;
-    const For whole{{at + 2, loop->condition.begin - 1}, loop->condition, loop->step, *body};
+    const For whole{{at + 2, loop.condition.begin - 1}, loop.condition, loop.step, *body};
     return counts(whole) || shrinks(whole);
+  }
+
+  // A macro that is not expanded may stand for anything.
+  [[nodiscard]] bool hides_names(Range range) const {
+    return std::any_of(list_.begin() + static_cast<std::ptrdiff_t>(range.begin),
+                       list_.begin() + static_cast<std::ptrdiff_t>(range.end), [this](const Token& token) {
+                         return token.kind == Token::Kind::name && macros_.hides_names(token.text);
+                       });
   }
 
   // A block, or one simple statement.
@@ -154,16 +165,26 @@ class WaitingLoops {
     return is_declared;
   }
 
-  // Of a type that is wide enough, with a sign if that matters, and of which nobody has the address.
+  // What the names in front of the one at `at` declare it as.
+  [[nodiscard]] IntegerTypes::Kind type_of(std::size_t at, std::size_t begin) const {
+    std::size_t words = at;
+    while (words > begin && text_.is_name(words - 1)) --words;
+    return macros_.integer_types().of(std::span(list_).subspan(words, at - words));
+  }
+
+  // Of a type that is wide enough, since others may never reach a bound, with a sign if that matters, and of which nobody has the
+  // address.
   [[nodiscard]] bool is_counter(Text name, const For& loop, bool needs_sign) const {
     if (addressed_.contains(name)) return false;
     const bool own = size(loop.init) > 1 && text_.is_name(loop.init.begin + 1);  // declared by the loop
     bool is_declared = false;
     for (std::size_t i = own ? loop.init.begin + 1 : 1; i < (own ? loop.init.end : text_.size()); ++i) {
       if (!text_.is_name(i) || text_[i] != name || !text_.is_name(i - 1)) continue;
-      const bool is_type = is_in(kSigned, text_[i - 1]) || (is_in(kUnsigned, text_[i - 1]) && !needs_sign);
-      if (!is_type && text_[i - 1] != "return" && text_[i - 1] != "else") return false;
-      is_declared |= is_type;
+      if (text_[i - 1] == "return" || text_[i - 1] == "else") continue;
+      const IntegerTypes::Kind kind = type_of(i, own ? loop.init.begin : 0);
+      if (kind == IntegerTypes::Kind::none || (kind == IntegerTypes::Kind::is_unsigned && needs_sign))
+        return false;
+      is_declared = true;
     }
     return is_declared;
   }
@@ -201,7 +222,7 @@ class WaitingLoops {
     return std::nullopt;
   }
 
-  // `for (u32 l = 0, r = n; r; r >>= 1)` with no more than one `r--;` in it, and no loop.
+  // `for (uint l = 0, r = n; r; r >>= 1)` with no more than one `r--;` in it, and no loop.
   [[nodiscard]] bool shrinks(const For& loop) const {
     const std::size_t at = loop.step.begin;
     const bool is_shift = size(loop.step) == 5 && text_.is_name(at) && is_double(at + 1, ">") &&
@@ -209,13 +230,16 @@ class WaitingLoops {
     if (!is_shift || size(loop.condition) != 1) return false;
     const Text counter = text_[at];
     if (!text_.is_name(loop.condition.begin) || text_[loop.condition.begin] != counter) return false;
-    if (addressed_.contains(counter) || !is_in(kUnsigned, text_[loop.init.begin])) return false;
-    return starts_in(counter, loop.init) && is_decremented_once(counter, loop.body);
+    return !addressed_.contains(counter) && starts_unsigned(counter, loop.init) &&
+           is_decremented_once(counter, loop.body);
   }
 
-  [[nodiscard]] bool starts_in(Text counter, Range init) const {
-    for (std::size_t i = init.begin + 1; i + 1 < init.end; ++i) {
-      const bool is_declared = i == init.begin + 1 || text_.is(i - 1, ",");
+  [[nodiscard]] bool starts_unsigned(Text counter, Range init) const {
+    std::size_t first = init.begin;  // the first name that is declared
+    while (text_.is_name(first + 1)) ++first;
+    if (type_of(first, init.begin) != IntegerTypes::Kind::is_unsigned) return false;
+    for (std::size_t i = first; i + 1 < init.end; ++i) {
+      const bool is_declared = i == first || text_.is(i - 1, ",");
       if (is_declared && text_.is_name(i) && text_[i] == counter && text_.is(i + 1, "=")) return true;
     }
     return false;
@@ -261,6 +285,7 @@ class WaitingLoops {
     return false;
   }
 
+  const std::vector<Token>& list_;
   const MacroExpansion& macros_;
   const CountedLoops loops_;
   const Expressions& text_;
@@ -270,8 +295,8 @@ class WaitingLoops {
 
 }  // namespace
 
-bool has_waiting_loop(const std::vector<Token>& list, const MacroExpansion& macros) {
-  return WaitingLoops(list, macros).run();
+LoopEnd least_certain_end(const std::vector<Token>& list, const MacroExpansion& macros) {
+  return Loops(list, macros).least_certain_end();
 }
 
 }  // namespace cleave::kernels
