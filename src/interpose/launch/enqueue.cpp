@@ -90,7 +90,7 @@ constexpr std::uint64_t kCertain = 4;
   use.count_launch();
   const PolicyDecision decision = p.turn_slices->decide(launch);
   const CostKeys keys = cost_keys(p.settings().launch, kernel, *queue, launch.range());
-  const learn::SliceAdvice known = p.turns.duration(keys, plan::items(launch.range().global));
+  const learn::SliceAdvice known = p.turns.costs().duration(keys, plan::items(launch.range().global));
   const LaunchTurn in_turn{use, known.duration, known.measured >= kCertain, keys.launch};
   // A guess from other sizes may be far too short.
   const base::Nanoseconds measured = known.measured > 0 ? known.duration : base::Nanoseconds(0);

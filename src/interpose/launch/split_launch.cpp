@@ -194,7 +194,7 @@ cl_int launch_split(Interposer& p, const Call& call, const Split& split, const L
          .key = by_end ? split.key : 0,
          .since = since,
          .fineness = split.fineness});
-    p.turns.observe(split.key, turn_pacer->tells_cost_of_slices() ? split.fineness : 0, measured);
+    p.turns.costs().observe(split.key, turn_pacer->tells_cost_of_slices() ? split.fineness : 0, measured);
   }
   if (result.error == CL_SUCCESS) {
     return_event(p.next, p.records.split_events, call, result, lease.lanes());

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "interpose/policies/policy.h"
-#include "interpose/turns/device_turn.h"
+#include "interpose/turns/pace.h"
 
 namespace cleave::interpose {
 namespace {

@@ -1,25 +1,17 @@
 #include "interpose/turns/device_turn.h"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
 #include "base/log.h"
 #include "base/scoped_thread_state.h"
 #include "interpose/broker/participation.h"
+#include "interpose/turns/command_wait.h"
 
 namespace cleave::interpose {
 namespace {
 
 using turns::Ns;
-
-// Two in flight: others wait for these when they begin to ask, and with less the device would be idle between two. Longer ones
-// cost less processor time, and the device less.
-constexpr Pace kAmongJobs{16 * kTurnSlice, 2, 4 * kTurnSlice, 16 * kTurnSlice};
-constexpr Pace kBesideBrief{2 * kTurnSlice, 2, 4 * kTurnSlice, 4 * kTurnSlice, 4 * kTurnSlice};
-constexpr Pace kBesideHigher{kTurnSlice, 2, 2 * kTurnSlice, 2 * kTurnSlice, 4 * kTurnSlice};
-// Of launches with too few slices for them to tell what it takes, one in so many is measured as a whole.
-constexpr unsigned kMeasuredWhole = 16;
 
 // How long it takes at most until the next process is awake and has enqueued something. So much before its last command ends,
 // the device is given away.
@@ -28,7 +20,9 @@ constexpr Ns kHandover = 200'000;
 // The end of a longer command is not predicted.
 constexpr Ns kShort = 2'000'000;
 
-// How long before the expected end of what is on the device a process that gives it away looks at it.
+// How long before the expected end of what is on the device it is looked at: by a process that waits for room, and by one that gives
+// the device away.
+constexpr Ns kEarly = 0;
 constexpr Ns kEarlyAtTheEnd = 160'000;
 
 // The keeper's.
@@ -42,59 +36,45 @@ constexpr Ns kLimitsFollowed = 250'000'000;
 constexpr int kTimesGuessed = 2;
 constexpr Ns kGuessMargin = 500'000;
 
+bool is_set(const std::atomic<int>* abort) {
+  return abort != nullptr && abort->load(std::memory_order_relaxed) != 0;
+}
+
 }  // namespace
 
-DeviceTurn::DeviceTurn(const Table& next, base::Clock& clock, learn::CostTable& durations,
-                       limits::LiveLimits& live, const turns::Options& options, Tracer* trace,
-                       std::string name)
+DeviceTurn::DeviceTurn(const Table& next, base::Clock& clock, TurnCosts& costs, limits::LiveLimits& live,
+                       const turns::Options& options, Tracer* trace, std::string name)
     : next_(next),
       clock_(clock),
-      durations_(durations),
       live_(live),
       turns_(make_turns(forks_, options)),
       file_(turns::SharedFile::name_for(options.identity)),
-      log_(trace, std::move(name), file_) {
-  unreleased_.reserve(64);
-  forks_.add<&DeviceTurn::reset_in_child>(base::ForkOrder::device_turn, mutex_, *this);
+      costs_(costs),
+      holder_(clock, *turns_, trace, std::move(name), file_),
+      flight_(costs) {
+  forks_.add<&DeviceTurn::reset_in_child>(base::ForkOrder::device_turn, holder_.mutex, *this);
 }
 
 DeviceTurn::~DeviceTurn() {
   leave();
   std::unique_ptr<std::thread> keeper;
   {
-    const base::MutexLock lock(mutex_);
-    keeper_wakes_.notify_all();
-    keeper = std::move(keeper_);
+    const base::MutexLock lock(holder_.mutex);
+    keeper = keeper_.take_thread();
   }
   if (keeper) keeper->join();
-  log_.gave_away(clock_.now(), "the process ends");
-  log_.write(log_.take_span());
+  holder_.log().gave_away(clock_.now(), "the process ends");
+  holder_.log().write(holder_.log().take_span());
 }
 
-// The parent's commands are not this process's, and its keeper does not run here.
+// The parent's commands and launches are not this process's.
 void DeviceTurn::reset_in_child() noexcept {
-  for (InFlight& each : flight_) static_cast<void>(each.event.release());
-  for (launch::Event& each : unreleased_) static_cast<void>(each.release());
-  unreleased_.clear();
-  flight_.clear();
-  unmarked_ = {};
-  static_cast<void>(keeper_.release());
-  // The parent's threads waited on them.
-  new (&changed_) base::CondVar;
-  new (&keeper_wakes_) base::CondVar;
-  changing_ = false;
-  inside_ = 0;
-  important_ = 0;
-  quartered_ = false;
-  last_end_ = launch_end_ = idle_since_ = unused_since_ = 0;
-  stalls_ = 0;
-  stalled_at_ = 0;
+  flight_.reset_in_child();
+  keeper_.reset_in_child();
+  holder_.reset_in_child();
+  launches_ = {};
   gave_up_ = false;
-  has_backlog_ = false;
-  backlog_stalls_ = 0;
   problem_.clear();
-  log_.reset();
-  holds_ = false;
   part_ = Part::none_yet;
 }
 
@@ -103,7 +83,7 @@ bool DeviceTurn::enter(std::string& problem) noexcept {
   if (part_ == Part::joined) return true;
   Part before = Part::none_yet;  // unless the process exits meanwhile
   part_.compare_exchange_strong(before, turns_->enter(problem) ? Part::joined : Part::impossible);
-  const base::MutexLock lock(mutex_);
+  const base::MutexLock lock(holder_.mutex);
   periods_ = turns_->periods();
   if (part_ == Part::joined) return true;
   note_problem(problem);
@@ -119,7 +99,7 @@ void DeviceTurn::note_problem(const std::string& problem) noexcept try {
 void DeviceTurn::lose_turns() noexcept try {
   const std::string problem = turns_->problem();
   if (part_.exchange(Part::impossible) == Part::joined && !problem.empty()) {
-    base::log_line("no turns any more with other processes on " + log_.device() + ": " + problem +
+    base::log_line("no turns any more with other processes on " + holder_.log().device() + ": " + problem +
                    " (CLEAVE_TURNS=off does without)");
   }
   note_problem(problem);
@@ -127,22 +107,22 @@ void DeviceTurn::lose_turns() noexcept try {
 }
 
 void DeviceTurn::leave() noexcept {
-  stopped_ = true;  // the keeper does not call the driver any more, which may be ending, too
+  keeper_.stop();  // it does not call the driver any more, which may be ending, too
   if (part_.exchange(Part::impossible) != Part::joined) return;
   turns_->leave_at_exit();
-  if (!mutex_.try_lock()) return;
-  base::MutexLock lock(mutex_, std::adopt_lock);
-  log_.gave_away(clock_.now(), "the process ends");
-  const auto span = log_.take_span();
+  if (!holder_.mutex.try_lock()) return;
+  base::MutexLock lock(holder_.mutex, std::adopt_lock);
+  holder_.log().gave_away(clock_.now(), "the process ends");
+  const auto span = holder_.log().take_span();
   lock.unlock();
-  log_.write(span);
+  holder_.log().write(span);
 }
 
 observe::TurnFigures DeviceTurn::report() {
   observe::TurnFigures report;
-  report.device = log_.device();
+  report.device = holder_.log().device();
   report.file = file_;
-  const TurnFigures figures = log_.figures(clock_.now());
+  const TurnFigures figures = holder_.log().figures(clock_.now());
   report.launches = figures.launches;
   report.turns = figures.turns;
   report.waited = figures.waited;
@@ -159,237 +139,256 @@ observe::TurnFigures DeviceTurn::report() {
   report.capped = base::Nanoseconds(causes.capped);
   for (const turns::WaitCause& cause : causes.others)
     report.waited_for.push_back({cause.tenant, cause.pid, base::Nanoseconds(cause.waited)});
-  if (part != Part::impossible || !mutex_.try_lock()) return report;
-  const base::MutexLock lock(mutex_, std::adopt_lock);
+  if (part != Part::impossible || !holder_.mutex.try_lock()) return report;
+  const base::MutexLock lock(holder_.mutex, std::adopt_lock);
   report.problem = problem_;
   return report;
 }
 
-Ns DeviceTurn::now() const { return clock_.now().count(); }
-
-// Calls change(), which waits for the device, without the lock. Other threads wait until that is over.
-template <typename Change>
-bool DeviceTurn::change_holder(Change change) {
-  changing_ = true;
-  mutex_.unlock();
-  const base::Nanoseconds asked = clock_.now();
-  const std::uint64_t waits = turns_->waits();
-  const bool holds = change();
-  log_.answered({.asked = asked,
-                 .now = clock_.now(),
-                 .waited = turns_->waits() != waits,
-                 .holds = holds,
-                 .joined = holds || turns_->has_joined()});
-  mutex_.lock();
-  changing_ = false;
-  holds_ = holds;
-  // What may be left of the turn before has all but ended.
-  unused_since_ = holds ? now() - turns_->grant_delay() : 0;
-  ++number_;
-  if (!holds) {
-    if (!turns_->has_joined()) lose_turns();
-    forget_all();
-  }
-  changed_.notify_all();
-  return holds;
-}
-
-Pace DeviceTurn::pace() const noexcept {
-  switch (turns_->haste_of_others()) {
-    case turns::Haste::higher_class:
-      return kBesideHigher;
-    case turns::Haste::brief:
-      return kBesideBrief;
-    case turns::Haste::none:
-      break;
-  }
-  return kAmongJobs;
-}
-
-bool DeviceTurn::goes_whole(base::Nanoseconds expected, std::size_t slices) noexcept {
-  const bool is_unknown = expected.count() <= 0;
-  if (!is_unknown && expected <= pace().command) return true;
-  if (slices >= kMeasuredByCommands) return false;
-  if (is_unknown) return true;
-  // Mixed, so that it is not the same kernel each time where several take turns.
-  const std::uint32_t mixed = unmeasured_.fetch_add(1, std::memory_order_relaxed) * 2654435761U;
-  return (mixed >> 16U) % kMeasuredWhole == 0;
-}
-
-// A launch of whole weight counts from when it begins to wait, for the others' sake that wait with it.
 bool DeviceTurn::begin(LaunchWeight weight) noexcept try {
-  base::MutexLock lock(mutex_);
-  if (idle_since_ != 0) grace_.observe_gap(now() - std::exchange(idle_since_, 0));
-  if (weight == LaunchWeight::whole) ++important_;
-  quartered_ = important_ == 0;
-  if (std::exchange(periods_, turns_->periods()) != turns_->periods()) has_backlog_ = true;
+  base::MutexLock lock(holder_.mutex);
+  holder_.note_launch();
+  launches_.wait(weight);
+  if (std::exchange(periods_, turns_->periods()) != turns_->periods()) flight_.expect_backlog();
   apply_limits();
   const bool holds = acquire(lock);
-  if (!holds && weight == LaunchWeight::whole && important_ > 0) --important_;
-  if (holds && inside_++ == 0) inside_since_ = now();
+  if (holds) {
+    launches_.begin(holder_.now());
+  } else {
+    launches_.give_up(weight);
+  }
   return holds;
 } catch (...) {
   return false;
 }
 
 void DeviceTurn::apply_limits() {
-  constexpr std::uint32_t kLess = 4;
   static_cast<void>(live_.poll());
-  const std::uint32_t weight = live_.weight();
   const base::Cap cap = live_.cap();
-  turns_->set_weight(weight, quartered_ ? kLess : 1);
+  turns_->set_weight(live_.weight(), launches_.weight_divisor());
   turns_->set_cap(static_cast<std::uint16_t>(cap.permille), cap.borrow);
 }
 
 void DeviceTurn::follow_limits() noexcept {
-  const base::MutexLock lock(mutex_);
+  const base::MutexLock lock(holder_.mutex);
   apply_limits();
 }
 
 bool DeviceTurn::acquire(base::MutexLock& lock) {
-  while (changing_) changed_.wait(lock);
+  while (holder_.is_changing()) holder_.wait_for_change(lock);
   if (part_ != Part::joined) return false;
-  if (holds_) return true;
-  start_keeper();
+  if (holder_.holds()) return true;
+  keeper_.start([this] { keep(); });
   if (!change_holder([this] { return turns_->begin(); })) return false;
-  keeper_wakes_.notify_one();
+  keeper_.wake();
   return true;
 }
 
+template <typename Change>
+bool DeviceTurn::change_holder(Change change) {
+  const bool holds = holder_.change(std::move(change));
+  if (holds) return true;
+  if (!turns_->has_joined()) lose_turns();
+  flight_.forget_all();
+  return false;
+}
+
 void DeviceTurn::finish(LaunchWeight weight) noexcept {
-  const base::MutexLock lock(mutex_);
-  if (inside_ > 0) --inside_;
-  if (weight == LaunchWeight::whole && important_ > 0) --important_;
-  if (inside_ > 0) {
-    quartered_ = important_ == 0;
+  const base::MutexLock lock(holder_.mutex);
+  launches_.end(weight);
+  if (launches_.count() > 0) {
     apply_limits();
-  }
-  if (inside_ == 0 && holds_) {
-    if (is_empty()) note_idle();
-    if (keeper_looks_at_ > now() + kMillisecond) keeper_wakes_.notify_one();
+  } else if (holder_.holds()) {
+    if (flight_.is_empty()) holder_.note_idle();
+    keeper_.wake_within(holder_.now(), kMillisecond);
   }
   release_events();
+}
+
+launch::WaitResult DeviceTurn::make_room(Room room, base::Nanoseconds expected,
+                                         const std::atomic<int>* abort) noexcept try {
+  base::MutexLock lock(holder_.mutex);
+  const launch::WaitResult result = wait_for_room(lock, room, expected.count(), abort);
+  if (holder_.holds())
+    holder_.note_use();  // the driver is called now, and may execute the command in the call
+  release_events();
+  return result;
+} catch (...) {
+  return launch::WaitResult::aborted;
+}
+
+launch::WaitResult DeviceTurn::wait_for_room(base::MutexLock& lock, Room room, Ns expected,
+                                             const std::atomic<int>* abort) {
+  using launch::WaitResult;
+  for (;;) {
+    // Another thread of the program waits for the device, perhaps for longer than this one may.
+    while (holder_.is_changing() && !is_set(abort)) holder_.wait_for_change(lock, kMillisecond);
+    if (holder_.is_changing() || !holder_.holds()) return WaitResult::aborted;
+    if (flight_.has_room(room, expected, pace())) break;
+    const Ns early =
+        room == Room::for_launch ? std::min(kEarlyLaunch, flight_.oldest().expected / 4) : kEarly;
+    const WaitResult how = wait_for_oldest(early, abort);
+    if (how != WaitResult::complete) return how;
+  }
+  if (is_set(abort)) return WaitResult::aborted;
+  return !holder_.is_wanted_back() || pass_on(abort) ? WaitResult::complete : WaitResult::aborted;
 }
 
 // Others should have the device: waits until what is on it is about to end, gives it away, and waits until it comes back.
 // Not if `abort` says so before.
 bool DeviceTurn::pass_on(const std::atomic<int>* abort) {
-  const auto is_aborted = [abort] { return abort != nullptr && abort->load(std::memory_order_relaxed) != 0; };
-  changing_ = true;
+  holder_.begin_change();
   const auto is_about_to_end = [this] {
-    mutex_.assert_held();
-    return flight_.empty() ||
-           (flight_.size() == 1 && flight_.front().expected > 0 && flight_.front().expected < kShort);
+    holder_.mutex.assert_held();
+    return flight_.size() == 0 ||
+           (flight_.size() == 1 && flight_.oldest().expected > 0 && flight_.oldest().expected < kShort);
   };
-  while (!is_about_to_end() && !is_aborted()) static_cast<void>(wait_for_oldest(kEarlyAtTheEnd, abort));
-  if (is_aborted()) {
-    changing_ = false;
-    changed_.notify_all();
+  while (!is_about_to_end() && !is_set(abort)) static_cast<void>(wait_for_oldest(kEarlyAtTheEnd, abort));
+  if (is_set(abort)) {
+    holder_.end_change();
     return false;
   }
-  Ns end = unmarked_.count != 0 ? unmarked_.since + unmarked_.expected : 0;
-  if (!flight_.empty())
-    end = std::max(end, std::max(flight_.front().enqueued, last_end_) + flight_.front().expected);
   // Before a pause for its own cap there is nobody who could begin meanwhile.
-  const Ns left = std::min(end - (turns_->pauses() ? 0 : kHandover) - now(), kShort);
+  const Ns handover = turns_->pauses() ? 0 : kHandover;
+  const Ns left = std::min(flight_.expected_end() - handover - holder_.now(), kShort);
   if (left > 0) {
-    mutex_.unlock();
-    sleep_for(left);
-    mutex_.lock();
+    holder_.mutex.unlock();
+    {
+      const base::ScopedPreciseSleep undisturbed;
+      clock_.sleep_for(base::Nanoseconds(left));
+    }
+    holder_.mutex.lock();
   }
-  if (unmarked_.count != 0) unmarked_ended(false);
+  if (flight_.unmarked().count != 0) flight_.end_unmarked(holder_.now(), false);
   return change_holder([this, abort] { return turns_->yield(abort); });
 }
 
-void DeviceTurn::sleep_for(Ns time) const {
-  const base::ScopedPreciseSleep undisturbed;
-  clock_.sleep_for(base::Nanoseconds(time));
+launch::WaitResult DeviceTurn::wait_for_oldest(Ns early, const std::atomic<int>* abort) {
+  using launch::WaitResult;
+  const cl_event handle = flight_.oldest().event.get();
+  const Ns expected_end = flight_.oldest_began() + flight_.oldest().expected;
+  if (next_.clRetainEvent(handle) != CL_SUCCESS) return flight_.forget_oldest(), WaitResult::aborted;
+  launch::Event event(next_, handle);
+  const cl_event newest = flight_.newest_event();
+  const bool others = newest != handle && next_.clRetainEvent(newest) == CL_SUCCESS;
+  launch::Event last(next_, others ? newest : nullptr);
+  holder_.mutex.unlock();
+  const Awaited awaited = await_command(next_, clock_, handle, expected_end, early, abort);
+  const bool is_dry = others && has_ended(next_, newest);
+  holder_.mutex.lock();
+  if (is_dry) flight_.note_dry();
+  flight_.release_later(std::move(last));
+  const bool is_there = flight_.is_oldest(handle);
+  flight_.release_later(std::move(event));
+  if (awaited.how == WaitResult::complete && is_there) {
+    flight_.end_awaited(awaited.running_at, holder_.now(), is_dry);
+    if (is_dry) collect(CommandsInFlight::Measured::no);
+  }
+  if (awaited.how == WaitResult::stalled) {
+    holder_.log().count_stall();
+    if (flight_.stall(holder_.now())) gave_up_ = true;
+  }
+  return awaited.how;
 }
 
-void DeviceTurn::give_back() {
-  holds_ = false;
-  note_use();
-  turns_->end();
-  log_.gave_away(clock_.now(), "nothing to do");
+// Removes what has ended from the front. It is not measured where it may have ended long ago.
+void DeviceTurn::collect(CommandsInFlight::Measured measured) {
+  while (flight_.size() != 0) {
+    const cl_event handle = flight_.oldest().event.get();
+    if (next_.clRetainEvent(handle) != CL_SUCCESS) return flight_.forget_oldest();
+    launch::Event event(next_, handle);
+    holder_.mutex.unlock();
+    const bool ended = has_ended(next_, handle);
+    holder_.mutex.lock();
+    const bool is_there = flight_.is_oldest(handle);
+    flight_.release_later(std::move(event));
+    if (!ended || !is_there) return;
+    flight_.end_oldest(holder_.now(), measured);
+  }
+}
+
+// Releasing an event may call the program back, which may call us: never with the mutex, and not while this thread changes the
+// holder.
+void DeviceTurn::release_events() {
+  if (!flight_.has_unreleased() && !holder_.log().has_span()) return;
+  auto dying = flight_.take_unreleased();
+  const auto span = holder_.log().take_span();
+  holder_.mutex.unlock();
+  dying.clear();
+  holder_.log().write(span);
+  holder_.mutex.lock();
+}
+
+bool DeviceTurn::ran_dry() noexcept {
+  const base::MutexLock lock(holder_.mutex);
+  return flight_.take_dry();
+}
+
+bool DeviceTurn::wants_event(const TurnCommand& next) noexcept {
+  const base::MutexLock lock(holder_.mutex);
+  return flight_.wants_event(next, pace());
+}
+
+void DeviceTurn::enqueued(const TurnCommand& command) noexcept try {
+  const bool retained = command.event != nullptr && next_.clRetainEvent(command.event) == CL_SUCCESS;
+  launch::Event event(next_, retained ? command.event : nullptr);
+  const base::MutexLock lock(holder_.mutex);
+  if (!holder_.holds()) return;
+  holder_.note_use();
+  flight_.add(command, std::move(event), holder_.now(), launches_.count() > 1);
+} catch (...) {  // out of memory: not counted
 }
 
 void DeviceTurn::settle(cl_command_queue queue) noexcept try {
-  if (!holds_.load(std::memory_order_relaxed)) return;
+  if (!held()) return;
   const base::ScopedCancelDisable uncancelled;
-  const base::MutexLock lock(mutex_);
-  if (changing_) return;
-  if (queue != nullptr && unmarked_.count != 0 && unmarked_.queue == queue) unmarked_ended(true);
+  const base::MutexLock lock(holder_.mutex);
+  if (holder_.is_changing()) return;
+  if (queue != nullptr && flight_.unmarked().count != 0 && flight_.unmarked().queue == queue)
+    flight_.end_unmarked(holder_.now(), true);
   collect();
-  if (holds_ && inside_ == 0 && idle_since_ == 0 && is_empty()) note_idle();
+  if (held() && launches_.count() == 0 && !holder_.is_idle() && flight_.is_empty()) holder_.note_idle();
   release_events();
 } catch (...) {  // the keeper will find out
 }
 
-void DeviceTurn::note_idle() {
-  idle_since_ = now();
-  if (unused_since_ == 0) unused_since_ = idle_since_;
-  if (grace_.grace() == 0) give_back();
-}
-
-// Or its turn ends.
-void DeviceTurn::note_use() {
-  if (const Ns since = std::exchange(unused_since_, 0); since != 0) turns_->credit(now() - since);
-}
-
-void DeviceTurn::start_keeper() {
-  if (keeper_) return;
-  const base::ScopedSignalBlock blocked;
-  try {
-    keeper_ = std::make_unique<std::thread>([this] { keep(); });
-  } catch (...) {  // then only the program's waits and launches end its turns, or their leases do
-  }
-}
-
 void DeviceTurn::keep() noexcept {
   const base::ScopedPreciseSleep undisturbed;
-  base::MutexLock lock(mutex_);
-  while (!stopped_) {
-    const Ns pause = holds_ ? std::max(look_after(), kShortestSleep) : 0;
-    if (stopped_) return;
+  base::MutexLock lock(holder_.mutex);
+  while (!keeper_.is_stopped()) {
+    const Ns pause = held() ? std::max(look_after(), kShortestSleep) : 0;
+    if (keeper_.is_stopped()) return;
     release_events();
-    if (stopped_) return;  // said so meanwhile, when nobody waited for it
-    keeper_looks_at_ = now() + pause;
+    if (keeper_.is_stopped()) return;  // said so meanwhile, when nobody waited for it
     if (live_.may_change()) apply_limits();
-    if (holds_ || live_.may_change()) {
-      keeper_wakes_.wait_for(lock, base::Nanoseconds(holds_ ? pause : kLimitsFollowed));
-    } else {
-      keeper_wakes_.wait(lock);
-    }
+    keeper_.wait(lock, holder_.now(), held() ? pause : live_.may_change() ? kLimitsFollowed : 0);
   }
 }
 
 // Ends the turn when nothing is left on the device. Returns when to look again.
 Ns DeviceTurn::look_after() {
-  if (inside_ > 0 || changing_) {
-    if (holds_) static_cast<void>(turns_->should_yield());  // a sign of life
+  if (launches_.count() > 0 || holder_.is_changing()) {
+    if (held()) static_cast<void>(turns_->should_yield());  // a sign of life
     // A short launch may be over soon, and the device idle.
-    return std::clamp(now() - inside_since_, kWhileIdle, kWhileFed);
+    return std::clamp(holder_.now() - launches_.since(), kWhileIdle, kWhileFed);
   }
   collect();
-  if (inside_ > 0 || changing_ || !holds_) return kWhileIdle;
-  const Ns at = now();
-  if (unmarked_.count != 0 && at - unmarked_.since > kTimesGuessed * unmarked_.expected + kGuessMargin)
-    unmarked_ended(false);
-  if (!flight_.empty()) {
-    const InFlight& oldest = flight_.front();
-    const Ns age = at - std::max(oldest.enqueued, last_end_);
+  if (launches_.count() > 0 || holder_.is_changing() || !held()) return kWhileIdle;
+  const Ns at = holder_.now();
+  const CommandsInFlight::Unmarked& unmarked = flight_.unmarked();
+  if (unmarked.count != 0 && at - unmarked.since > kTimesGuessed * unmarked.expected + kGuessMargin)
+    flight_.end_unmarked(at, false);
+  if (flight_.size() != 0) {
+    const Ns age = at - flight_.oldest_began();
+    const Ns expected = flight_.oldest().expected;
     static_cast<void>(turns_->should_yield());  // a sign of life
-    if (age <= kKeepersPatience + kTimesExpected * oldest.expected)
-      return std::min(std::max(oldest.expected - age, age / kShareOfWait), kMillisecond);
-    forget_oldest();
+    if (age <= kKeepersPatience + kTimesExpected * expected)
+      return std::min(std::max(expected - age, age / kShareOfWait), kMillisecond);
+    flight_.forget_oldest();
     return 0;
   }
-  if (unmarked_.count != 0) return kWhileIdle;
-  if (idle_since_ == 0) note_idle();
-  if (!holds_) return 0;
-  const Ns left = idle_since_ + grace_.grace() - at;
-  if (left <= 0 || turns_->should_yield()) return give_back(), 0;
-  return std::min(left, kWhileIdle);
+  if (unmarked.count != 0) return kWhileIdle;
+  return std::min(holder_.keep_idle(at), kWhileIdle);
 }
 
 }  // namespace cleave::interpose

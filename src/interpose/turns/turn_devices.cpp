@@ -76,8 +76,8 @@ void TurnDevices::take_part(Candidate candidate) {
   candidate.options.cap = static_cast<std::uint16_t>(cap.permille);
   candidate.options.borrows = cap.borrow;
   devices_[count].id = candidate.id;
-  devices_[count].turn = std::make_unique<DeviceTurn>(next_, clock_, durations_, live_, candidate.options,
-                                                      trace_, candidate.options.device);
+  devices_[count].turn = std::make_unique<DeviceTurn>(next_, clock_, costs_, live_, candidate.options, trace_,
+                                                      candidate.options.device);
   count_.store(count + 1, std::memory_order_release);
 }
 
@@ -142,21 +142,6 @@ observe::TurnsSummary TurnDevices::report() const {
 void TurnDevices::note_child() noexcept {
   in_child_ = true;
   for (auto& count : exempt_) count.store(0, std::memory_order_relaxed);
-}
-
-learn::SliceAdvice TurnDevices::duration(const CostKeys& keys, std::size_t items) noexcept try {
-  if (keys.launch == 0) return {};
-  return durations_.duration(keys.launch, keys.size_family, static_cast<double>(items),
-                             [] { return std::string(); });
-} catch (...) {
-  return {};
-}
-
-void TurnDevices::observe(learn::Key key, std::size_t fineness, base::Nanoseconds time) noexcept try {
-  if (key == 0) return;
-  durations_.observe(key, 1, time);
-  if (fineness != 0) durations_.observe(fineness_key(key), fineness, time);
-} catch (...) {
 }
 
 void TurnDevices::leave() noexcept {

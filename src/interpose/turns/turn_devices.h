@@ -17,7 +17,6 @@
 #include "base/opencl.h"
 #include "base/settings.h"
 #include "interpose/drivers/devices.h"
-#include "interpose/policies/cost_keys.h"
 #include "interpose/state/records.h"
 #include "interpose/turns/device_turn.h"
 #include "learn/cost_table.h"
@@ -98,10 +97,7 @@ class TurnDevices {
 
   // What launches take while the device is held.
   [[nodiscard]] learn::CostTable& durations() { return durations_; }
-  // Nothing is known, or kept, for keys of 0 and without memory.
-  [[nodiscard]] learn::SliceAdvice duration(const CostKeys& keys, std::size_t items) noexcept;
-  // A launch took `time`. `fineness`: PolicyDecision::fineness, if this tells what that costs; else 0.
-  void observe(learn::Key key, std::size_t fineness, base::Nanoseconds time) noexcept;
+  [[nodiscard]] TurnCosts& costs() { return costs_; }
 
   // For fork(), which the analysis cannot follow.
   void lock() CLEAVE_NO_THREAD_SAFETY_ANALYSIS;
@@ -130,7 +126,8 @@ class TurnDevices {
   base::Clock& clock_;
   const base::Settings& settings_;
   Tracer* const trace_;
-  learn::CostTable durations_;  // used by the devices until they are destroyed
+  learn::CostTable durations_;
+  TurnCosts costs_{durations_};  // used by the devices until they are destroyed
   limits::LiveLimits& live_;
   // What every launch reads is side by side.
   std::atomic<std::uint32_t> followed_;  // the version of `live_`
