@@ -1,5 +1,6 @@
 """Checks that every #include follows the table of docs/architecture.md: a folder includes only what it may know of. Within a
-folder, checks that its units (a header with its source file) do not include each other in a circle."""
+folder, checks that a header with its source file and others do not include each other in a circle, and that the units of a large one
+(its sub-folders) form layers."""
 
 import pathlib
 import re
@@ -34,6 +35,15 @@ MAY_INCLUDE = {
     "slurm": {"src/base", "src/turns"},
 }
 NO_OPENCL = ("src/daemon", "src/plan", "src/kernels/text", "src/kernels/prelude", "src/kernels/facts", "src/neighbours", "src/learn", "src/turns", "src/limits", "src/observe", "monitor", "slurm", "remote/protocol", "remote/transport")
+
+# The units of large folders, from the lowest to the highest: each includes only lower ones.
+UNITS = {
+    "src/interpose": ("state", "broker", "polling", "drivers", "costs", "waits", "calls", "trace", "queues", "limits", "turns", "policies",
+                      "explain", "programs", "launch"),
+    "remote/client": ("objects", "includes", "link", "devices", "api", "multi_server", "library"),
+}
+# What owns the parts that the units define. Files that include it, also by way of others, lie above all that do not.
+OWNERS = {"src/interpose": "src/interpose/interposer", "remote/client": "remote/client/objects/client"}
 
 
 def folder_of(path, root):
@@ -112,6 +122,36 @@ def unit_faults(root, sources):
             graph.setdefault(unit.as_posix(), set()).add(other.as_posix())
     for cycle in cycles(graph):
         yield "these include each other: " + " -> ".join(cycle)
+    for folder in UNITS:
+        yield from layer_faults(folder, graph)
+
+
+def above(graph, owner):
+    """The files that include the owner, also by way of others."""
+    found = {owner}
+    while more := {unit for unit, others in graph.items() if unit not in found and others & found}:
+        found |= more
+    return found - {owner}
+
+
+def layer_faults(folder, graph):
+    owner = OWNERS.get(folder)
+    users = above(graph, owner)
+
+    def layer(file):
+        order = UNITS[folder].index(unit_of(file)) if file != owner else 0
+        return (2 if file in users else 1 if file == owner else 0, order)
+
+    def unit_of(file):
+        return file.removeprefix(folder + "/").split("/")[0]
+
+    for file in sorted(file for file in graph if file.startswith(folder + "/")):
+        if file != owner and unit_of(file) not in UNITS[folder]:
+            yield f"{file}: {unit_of(file)} is not in the order of {folder}'s units"
+            continue
+        for other in sorted(graph[file]):
+            if layer(other) > layer(file):
+                yield f"{file} includes {other}, of a higher unit"
 
 
 def main():

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "interpose/waits/poll_schedule.h"
+#include "interpose/polling/poll_schedule.h"
 #include "interpose/waits/spin_detector.h"
 
 namespace cleave::interpose {

@@ -4,11 +4,11 @@
 #include <pthread.h>
 
 #include "base/scoped_thread_state.h"
+#include "interpose/calls/blocking_calls.h"
 #include "interpose/calls/next_function.h"
 #include "interpose/calls/overrides.h"
 #include "interpose/calls/reference_counts.h"
 #include "interpose/interposer.h"
-#include "interpose/waits/blocking_calls.h"
 #include "opencl/extension_functions.h"
 #include "opencl/missing_functions.h"
 

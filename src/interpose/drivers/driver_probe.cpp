@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "interpose/drivers/device_facts.h"
+#include "interpose/polling/slice_wait.h"
 #include "interpose/state/owned.h"
-#include "interpose/waits/slice_wait.h"
 #include "kernels/prelude/prelude.h"
 #include "launch/launch.h"
 #include "plan/tag.h"

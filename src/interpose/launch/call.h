@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/opencl.h"
-#include "interpose/launch/launch_timers.h"
+#include "interpose/costs/launch_timers.h"
 #include "interpose/trace/tracer.h"
 #include "plan/ndrange.h"
 

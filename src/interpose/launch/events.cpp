@@ -10,8 +10,8 @@
 
 #include "interpose/calls/overrides.h"
 #include "interpose/interposer.h"
-#include "interpose/launch/split_event.h"
 #include "interpose/state/callback_scope.h"
+#include "interpose/state/split_event.h"
 
 namespace cleave::interpose {
 namespace {

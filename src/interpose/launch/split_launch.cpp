@@ -6,9 +6,9 @@
 #include <pthread.h>
 #include <span>
 
+#include "interpose/launch/slice_pacer.h"
+#include "interpose/launch/turn_pacer.h"
 #include "interpose/state/callback_scope.h"
-#include "interpose/turns/turn_pacer.h"
-#include "interpose/waits/slice_pacer.h"
 #include "launch/launch.h"
 #include "launch/pipeline.h"
 #include "plan/mode.h"

@@ -13,7 +13,7 @@
 #include <optional>
 
 #include "base/settings.h"
-#include "interpose/policies/cost_keys.h"
+#include "interpose/costs/cost_keys.h"
 #include "interpose/state/records.h"
 #include "learn/cost_table.h"
 #include "plan/decide.h"

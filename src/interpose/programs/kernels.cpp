@@ -4,8 +4,8 @@
 #include <string>
 
 #include "interpose/calls/overrides.h"
+#include "interpose/costs/cost_keys.h"
 #include "interpose/interposer.h"
-#include "interpose/policies/cost_keys.h"
 
 namespace cleave::interpose {
 namespace {

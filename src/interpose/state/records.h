@@ -13,10 +13,11 @@
 
 #include "base/hash.h"
 #include "base/opencl.h"
-#include "interpose/queues/helper_queues.h"
 #include "interpose/state/held_handles.h"
+#include "interpose/state/queue_template.h"
 #include "interpose/state/record_map.h"
 #include "kernels/facts/program_scan.h"
+#include "launch/pipeline.h"
 #include "observe/counters.h"
 #include "plan/decide.h"
 #include "plan/local_size.h"

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "base/clock.h"
-#include "interpose/policies/cost_keys.h"
+#include "interpose/costs/cost_keys.h"
 #include "interpose/turns/pace.h"
 #include "learn/cost_table.h"
 

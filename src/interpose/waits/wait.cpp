@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "base/scoped_thread_state.h"
+#include "interpose/polling/sleeping_poll.h"
 #include "interpose/state/callback_scope.h"
-#include "interpose/waits/sleeping_poll.h"
 
 namespace cleave::interpose {
 namespace {

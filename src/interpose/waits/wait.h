@@ -19,7 +19,7 @@
 
 #include "base/scoped_thread_state.h"
 #include "base/settings.h"
-#include "interpose/launch/launch_timers.h"
+#include "interpose/costs/launch_timers.h"
 #include "interpose/state/records.h"
 #include "interpose/state/split_owner.h"
 #include "interpose/waits/wait_statistics.h"

@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-#include "interpose/launch/cost_feedback.h"
+#include "interpose/costs/cost_feedback.h"
 #include "tests/kit/temporary_folder.h"
 #include "tests/sim/interposer/interposer_fixture.h"
 #include "tests/sim/interposer/pipelined_fixture.h"

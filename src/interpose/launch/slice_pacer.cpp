@@ -1,6 +1,6 @@
-#include "interpose/waits/slice_pacer.h"
+#include "interpose/launch/slice_pacer.h"
 
-#include "interpose/waits/slice_wait.h"
+#include "interpose/polling/slice_wait.h"
 #include "interpose/waits/wait.h"
 
 namespace cleave::interpose {

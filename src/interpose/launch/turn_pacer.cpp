@@ -1,4 +1,4 @@
-#include "interpose/turns/turn_pacer.h"
+#include "interpose/launch/turn_pacer.h"
 
 #include <algorithm>
 #include <utility>

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/fork_locks.h"
 #include "base/opencl.h"
-#include "interpose/launch/launch_timers.h"
+#include "interpose/costs/launch_timers.h"
 #include "interpose/state/record_map.h"
 #include "interpose/state/records.h"
 #include "learn/cost_table.h"

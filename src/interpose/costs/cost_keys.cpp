@@ -1,4 +1,4 @@
-#include "interpose/policies/cost_keys.h"
+#include "interpose/costs/cost_keys.h"
 
 #include "base/hash.h"
 

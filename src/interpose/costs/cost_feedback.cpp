@@ -1,7 +1,7 @@
-#include "interpose/launch/cost_feedback.h"
+#include "interpose/costs/cost_feedback.h"
 
-#include "interpose/launch/split_event.h"
 #include "interpose/state/cache_folder.h"
+#include "interpose/state/split_event.h"
 
 namespace cleave::interpose {
 namespace {

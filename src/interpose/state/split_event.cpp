@@ -1,4 +1,4 @@
-#include "interpose/launch/split_event.h"
+#include "interpose/state/split_event.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "interpose/waits/poll_schedule.h"
+#include "interpose/polling/poll_schedule.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "interpose/launch/launch_timers.h"
+#include "interpose/costs/launch_timers.h"
 
 #include <algorithm>
 

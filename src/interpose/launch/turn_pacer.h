@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "interpose/launch/feeder.h"
+#include "interpose/launch/slice_pacer.h"
 #include "interpose/turns/device_turn.h"
-#include "interpose/waits/slice_pacer.h"
 #include "launch/launch.h"
 
 namespace cleave::interpose {

@@ -1,7 +1,7 @@
-#include "interpose/waits/slice_wait.h"
+#include "interpose/polling/slice_wait.h"
 
 #include "base/scoped_thread_state.h"
-#include "interpose/waits/poll_schedule.h"
+#include "interpose/polling/poll_schedule.h"
 
 namespace cleave::interpose {
 

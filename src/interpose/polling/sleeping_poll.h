@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/opencl.h"
-#include "interpose/waits/poll_schedule.h"
+#include "interpose/polling/poll_schedule.h"
 
 namespace cleave::interpose {
 

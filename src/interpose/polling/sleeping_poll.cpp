@@ -1,4 +1,4 @@
-#include "interpose/waits/sleeping_poll.h"
+#include "interpose/polling/sleeping_poll.h"
 
 namespace cleave::interpose {
 namespace {
