@@ -93,8 +93,8 @@ Interposer::Interposer(const Table& below, Face above, base::Configuration loade
       helpers(forks_, next, records.contexts),
       costs(forks_, next, clock, launch_timers, records),
       policy(make_policy({configuration.settings, costs.table()})),
-      turns(forks_, next, clock, configuration.settings, limits, trace.get()),
-      turn_slices(make_turn_slices({configuration.settings, turns.durations()})),
+      turns(forks_, next, clock, configuration.settings, limits, costs.table(), trace.get()),
+      turn_slices(make_turn_slices({configuration.settings, costs.table()})),
       feeder(forks_, gates),
       waits{next,    devices, clock,          configuration.settings.wait, neighbours, launch_timers,
             records, owner,   wait_statistics} {

@@ -118,6 +118,7 @@ std::vector<CostReport> CostTable::reports(std::size_t most) const {
   for (const Shard& shard : shards_) {
     const base::LightLock lock(shard.mutex);
     for (const auto& [key, entry] : shard.entries) {
+      if (entry.name.empty()) continue;
       reports.push_back({entry.name, entry.advice});
       reports.back().advice.measured = entry.cost.launches();
       if (entry.cost.launches() != 0) reports.back().advice.duration = entry.cost.duration();
@@ -144,7 +145,8 @@ std::vector<CostLine> CostTable::measured_lines() const {
   for (const Shard& shard : shards_) {
     const base::LightLock lock(shard.mutex);
     for (const auto& [key, entry] : shard.entries) {
-      if (entry.cost.launches() > 0) lines.push_back({key, entry.cost.duration(), entry.cost.losses()});
+      if (entry.cost.launches() > 0 && !entry.name.empty())
+        lines.push_back({key, entry.cost.duration(), entry.cost.losses()});
     }
   }
   return lines;

@@ -69,7 +69,7 @@ class CostTable {
   explicit CostTable(base::ForkLocks& forks) { forks.add(base::ForkOrder::costs, *this); }
 
   // What to do with a launch of up to `limit` slices and a loss of at most `budget`. `name` is called if the key is
-  // new.
+  // new; one without a name is for this process alone, and is neither reported nor saved.
   template <typename Name>
   SliceAdvice within_budget(Key key, double budget, std::size_t limit, Search search, Name name) {
     Shard& shard = of(key);
@@ -99,12 +99,12 @@ class CostTable {
   // A launch in `slices` took `time`. Ignored if the key is unknown.
   void observe(Key key, std::size_t slices, base::Nanoseconds time);
 
-  // One report per key, sorted by name: the `most` with most launches.
+  // One report per name, sorted: the `most` with most launches.
   [[nodiscard]] std::vector<CostReport> reports(std::size_t most) const;
 
   // Starts from the lines of an earlier run. They are trusted within the bounds of CostModel::from.
   void restore(const std::vector<CostLine>& lines);
-  // Lines for all keys of which this process has measured something.
+  // Lines for all names of which this process has measured something.
   [[nodiscard]] std::vector<CostLine> measured_lines() const;
 
   // For fork(): all locks, which the analysis cannot follow.

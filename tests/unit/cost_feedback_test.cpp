@@ -98,6 +98,16 @@ TEST(CostFeedback, IsSavedAndRestored) {
   EXPECT_TRUE(second.measured_lines().empty()) << "nothing of its own yet";
 }
 
+TEST(CostFeedback, WithoutANameIsNeitherReportedNorSaved) {
+  CostTable table;
+  const auto nameless = [] { return std::string(); };
+  table.duration(kKey, kRelative, 1000, nameless);
+  table.observe(kKey, 1, 10ms);
+  EXPECT_EQ(table.duration(kKey, kRelative, 1000, nameless).duration, 10ms);
+  EXPECT_TRUE(table.reports(10).empty());
+  EXPECT_TRUE(table.measured_lines().empty());
+}
+
 TEST(CostFeedback, MemoryIsBoundedForUnboundedKeys) {
   CostTable table;
   for (Key key = 1; key < 20'000; ++key) {

@@ -12,7 +12,8 @@ std::uint64_t identity_of_kernel(const std::string& name, const ProgramRecord* p
 }
 
 CostKeys cost_keys(base::LaunchMode mode, const KernelRecord& kernel, const QueueRecord& queue,
-                   const plan::NDRange& range) {
+                   const plan::NDRange& range, bool in_turn) {
+  constexpr std::uint64_t kInTurn = 0x7475726e;
   if (kernel.identity == 0 || queue.identity == 0) return {};
   const std::uint64_t kind =
       static_cast<std::uint64_t>(mode) << 2U | (queue.in_order ? 2U : 0U) | (queue.profiling ? 1U : 0U);
@@ -21,6 +22,7 @@ CostKeys cost_keys(base::LaunchMode mode, const KernelRecord& kernel, const Queu
   keys.launch = learn::mix_key(keys.size_family, range.dims);
   for (unsigned d = 0; d < range.dims; ++d)
     keys.launch = learn::mix_key(learn::mix_key(keys.launch, range.global[d]), range.local[d]);
+  if (in_turn) keys.launch = learn::mix_key(keys.launch, kInTurn);
   return keys;
 }
 

@@ -23,8 +23,9 @@ struct CostKeys {
   learn::Key launch = 0;
   learn::Key size_family = 0;  // launches whose times are roughly proportional to their sizes
 };
+// `in_turn`: a launch that holds the device for itself, which takes another time than one beside others.
 CostKeys cost_keys(base::LaunchMode mode, const KernelRecord& kernel, const QueueRecord& queue,
-                   const plan::NDRange& range);
+                   const plan::NDRange& range, bool in_turn = false);
 
 // Under which it is kept how a launch's duration depends on PolicyDecision::fineness, where it has `launch`.
 [[nodiscard]] inline learn::Key fineness_key(learn::Key launch) {

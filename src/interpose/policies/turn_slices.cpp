@@ -53,7 +53,7 @@ class TurnSlices final : public MeasuredPolicy {
   learn::SliceAdvice advise(LaunchQuery& launch, const CostKeys& keys) const override {
     return costs().duration(keys.launch, keys.size_family,
                             static_cast<double>(plan::items(launch.range().global)),
-                            [&] { return launch_name(launch.kernel(), launch.range()); });
+                            [] { return std::string(); });
   }
 
   PolicyDecision follow(LaunchQuery& launch, const learn::SliceAdvice& advice,

@@ -23,12 +23,13 @@ const char* turn_kind(const DeviceFacts& facts) noexcept {
 }
 
 TurnDevices::TurnDevices(base::ForkLocks& forks, const Table& next, base::Clock& clock,
-                         const base::Settings& settings, limits::LiveLimits& live, Tracer* trace)
+                         const base::Settings& settings, limits::LiveLimits& live, learn::CostTable& costs,
+                         Tracer* trace)
     : next_(next),
       clock_(clock),
       settings_(settings),
       trace_(trace),
-      durations_(forks),
+      costs_(costs),
       live_(live),
       followed_(live.version()) {
   forks.add<&TurnDevices::note_child>(base::ForkOrder::turn_devices, *this, *this);

@@ -43,9 +43,9 @@ inline LaunchWeight weight_of(const QueueRecord& queue) {
 
 class TurnDevices {
  public:
-  // Everything must outlive this.
+  // `costs` learns what launches take while the device is held. Everything must outlive this.
   TurnDevices(base::ForkLocks& forks, const Table& next, base::Clock& clock, const base::Settings& settings,
-              limits::LiveLimits& live, Tracer* trace);
+              limits::LiveLimits& live, learn::CostTable& costs, Tracer* trace);
 
   // Whether the settings allow for turns at all.
   [[nodiscard]] bool may_take_turns() const;
@@ -95,8 +95,6 @@ class TurnDevices {
   // The process exits: gives all devices away.
   void leave() noexcept;
 
-  // What launches take while the device is held.
-  [[nodiscard]] learn::CostTable& durations() { return durations_; }
   [[nodiscard]] TurnCosts& costs() { return costs_; }
 
   // For fork(), which the analysis cannot follow.
@@ -126,8 +124,7 @@ class TurnDevices {
   base::Clock& clock_;
   const base::Settings& settings_;
   Tracer* const trace_;
-  learn::CostTable durations_;
-  TurnCosts costs_{durations_};  // used by the devices until they are destroyed
+  TurnCosts costs_;  // used by the devices until they are destroyed
   limits::LiveLimits& live_;
   // What every launch reads is side by side.
   std::atomic<std::uint32_t> followed_;  // the version of `live_`
