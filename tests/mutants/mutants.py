@@ -98,7 +98,7 @@ MUTANTS = {
                                                                     "      status > CL_QUEUED)\n    return false;"}),
     "talking_kernels_pipelined": ("src/plan/mode.cpp", {"if (needs_order(kernel)) return LaunchMethod::queue(SingleQueueReason::communicates);": ""}),
     "start_of_the_own_queues_first_slice": (
-        "src/interpose/launch/split_launch.cpp",
+        "src/interpose/launch/executor.cpp",
         {"if (first != nullptr && next.clRetainEvent(first)": "if (false && next.clRetainEvent(first)"},
     ),
     "drivers_own_finish_left_out": (

@@ -29,6 +29,9 @@ class DecidedLaunch final : public LaunchQuery {
   std::optional<plan::UnsplitReason> fix_local_size(std::size_t) override { return std::nullopt; }
   [[nodiscard]] const QueueRecord& queue() const override { return queue_; }
   [[nodiscard]] const plan::NDRange& range() const override { return range_; }
+  [[nodiscard]] CostKeys keys() const override {
+    return cost_keys(settings_.launch, kernel_, queue_, range_);
+  }
   plan::Decision cut(std::size_t slices) override { return plan::Decision::split(slices); }
 
   plan::Kernel& facts() { return kernel_.facts; }

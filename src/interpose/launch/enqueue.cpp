@@ -12,9 +12,11 @@
 #include "interpose/drivers/device_queries.h"
 #include "interpose/interposer.h"
 #include "interpose/launch/call.h"
+#include "interpose/launch/executor.h"
 #include "interpose/launch/fed_launch.h"
-#include "interpose/launch/planned_launch.h"
-#include "interpose/launch/split_launch.h"
+#include "interpose/launch/launch_facts.h"
+#include "interpose/launch/lone_pacer.h"
+#include "interpose/launch/turn_pacer.h"
 #include "interpose/policies/policy.h"
 #include "interpose/state/callback_scope.h"
 
@@ -50,10 +52,10 @@ void count_unsplit(Interposer& p, cl_kernel kernel, UnsplitReason why) {
 }
 
 // The driver's answer to the whole launch shows whether it accepts smaller work-groups, from then on.
-void note_accepted_shape(Interposer& p, const Call& call, const PlannedLaunch& launch) {
-  if (!launch.refused_for_shape() || !call.is_uneven()) [[likely]]
+void note_accepted_shape(Interposer& p, const Call& call, const LaunchFacts& facts) {
+  if (!facts.refused_for_shape() || !call.is_uneven()) [[likely]]
     return;
-  const cl_device_id device = launch.queue().device;
+  const cl_device_id device = facts.queue().device;
   p.records.kernels.update(call.kernel, [device](KernelRecord& record) { record.uneven_accepted = device; });
 }
 
@@ -66,65 +68,60 @@ std::optional<TurnExemption> exemption(const Interposer& p, const QueueRecord& q
   return std::nullopt;
 }
 
-// Before so many launches have been measured, the end of a slice is looked for often, so that an estimate that is too long
-// does not confirm itself.
-constexpr std::uint64_t kCertain = 4;
+bool is_exempt(Interposer& p, const QueueRecord& queue) {
+  const auto why = exemption(p, queue);
+  if (why) p.turns.count_exempt(queue.device, *why);
+  return why.has_value();
+}
+
+// Decides about the launch: this is the only place, and it is asked once. `use`: the turn in which it is made, whose policy applies
+// whatever the settings name; null: alone.
+LaunchPlan plan_launch(Interposer& p, LaunchFacts& facts, TurnUse* use) {
+  if (use == nullptr) return facts.plan(p.policy->decide(facts));
+  LaunchPlan plan = facts.plan(p.turn_slices->decide(facts));
+  const CostKeys keys = facts.keys();
+  plan.decision.key = keys.launch;
+  plan.cost = p.turns.costs().duration(keys, plan::items(facts.range().global));
+  if (plan.is_split() && use->goes_whole(plan.measured(), plan.decision.slices))
+    plan.keep_whole(UnsplitReason::below_quantum);
+  return plan;
+}
 
 // Empty if the launch takes no turn. Not inlined, nor are others below, so that most launches do without their code: a launch's own
 // time goes mostly into fetching what is not in the processor's caches any more after the driver's work for the one before.
-[[gnu::noinline]] std::optional<cl_int> enqueue_in_turn(Interposer& p, const Call& call,
-                                                        const KernelRecord& kernel, PlannedLaunch& launch) {
+[[gnu::noinline]] std::optional<cl_int> enqueue_in_turn(Interposer& p, const Call& call, LaunchFacts& facts) {
   const auto queue = p.records.queues.find(call.queue);
-  if (!queue) return std::nullopt;
-  const auto exempt = [&] {
-    const auto why = exemption(p, *queue);
-    if (why) p.turns.count_exempt(queue->device, *why);
-    return why.has_value();
-  };
-  if (exempt()) return std::nullopt;
+  if (!queue || is_exempt(p, *queue)) return std::nullopt;
   DeviceTurn* const turn = p.turns.of(queue->device);
   if (turn == nullptr) return std::nullopt;
   TurnUse use(*turn, weight_of(*queue));
   // It may have been waited for long.
-  if (!use.holds() || exempt()) return std::nullopt;
+  if (!use.holds() || is_exempt(p, *queue)) return std::nullopt;
   use.count_launch();
-  const PolicyDecision decision = p.turn_slices->decide(launch);
-  const CostKeys keys = cost_keys(p.settings().launch, kernel, *queue, launch.range());
-  const learn::SliceAdvice known = p.turns.costs().duration(keys, plan::items(launch.range().global));
-  const LaunchTurn in_turn{use, known.duration, known.measured >= kCertain, keys.launch};
-  // A guess from other sizes may be far too short.
-  const base::Nanoseconds measured = known.measured > 0 ? known.duration : base::Nanoseconds(0);
-  const auto unsplit_reason = decision.unsplit_reason || !use.goes_whole(measured, decision.slices)
-                                  ? decision.unsplit_reason
-                                  : plan::UnsplitReason::below_quantum;
-  const base::Nanoseconds first_slice =
-      unsplit_reason ? base::Nanoseconds(0) : measured / static_cast<base::Nanoseconds::rep>(decision.slices);
-  const launch::WaitResult room = unsplit_reason ? use.make_room(Room::for_launch, known.duration)
-                                                 : use.make_room(Room::for_slices, first_slice);
-  const bool has_room = room == launch::WaitResult::complete;
-  if (!unsplit_reason && has_room) {
-    const Split split{kernel,          launch.queue(), launch.range(),
-                      decision.slices, decision.key,   decision.fineness};
-    if (const auto fed = feed(p, *turn, call, split, in_turn)) return fed;
-    return launch_split(p, call, split, &in_turn);
+  facts.begin_turn(*queue);
+  LaunchPlan plan = plan_launch(p, facts, &use);
+  if (plan.is_split()) {
+    const auto slices = static_cast<base::Nanoseconds::rep>(plan.decision.slices);
+    const launch::WaitResult room = use.make_room(Room::for_slices, plan.measured() / slices);
+    if (room != launch::WaitResult::complete) plan.keep_whole(UnsplitReason::shared);
   }
-  const auto why = unsplit_reason.value_or(plan::UnsplitReason::shared);
-  const cl_int error = launch_unsplit_in_turn(p, call, kernel, why, in_turn);
-  if (error == CL_SUCCESS) note_accepted_shape(p, call, launch);
+  if (plan.is_split()) {
+    if (const auto fed = feed(p, *turn, call, plan)) return fed;
+  }
+  TurnPacer pacer(p, plan, use);
+  const cl_int error = execute(p, call, plan, pacer);
+  if (error == CL_SUCCESS && !plan.is_split()) note_accepted_shape(p, call, facts);
   return error;
 }
 
-cl_int enqueue_planned(Interposer& p, const Call& call, const KernelRecord& kernel, PlannedLaunch& launch,
-                       std::uint64_t changes) {
-  const PolicyDecision decision = p.policy->decide(launch);
-  if (!decision.unsplit_reason) [[unlikely]]
-    return launch_split(p, call, {kernel, launch.queue(), launch.range(), decision.slices, decision.key});
-  const cl_int error = launch_unsplit(p, call, *kernel.counters, *decision.unsplit_reason);
-  if (error != CL_SUCCESS) return error;
-  if (decision.key == 0)
-    p.repeated.add(call, launch.vms(), changes, {kernel.counters, *decision.unsplit_reason});
-  if (decision.key != 0) measure_launch(p.costs, call, launch.queue(), {decision.key, 1});
-  note_accepted_shape(p, call, launch);
+cl_int enqueue_alone(Interposer& p, const Call& call, LaunchFacts& facts, std::uint64_t changes) {
+  const LaunchPlan plan = plan_launch(p, facts, nullptr);
+  LonePacer pacer(p, plan);
+  const cl_int error = execute(p, call, plan, pacer);
+  if (error != CL_SUCCESS || plan.is_split()) return error;
+  if (plan.decision.key == 0)
+    p.repeated.add(call, facts.vms(), changes, {plan.kernel->counters, *plan.decision.unsplit_reason});
+  note_accepted_shape(p, call, facts);
   return error;
 }
 
@@ -132,11 +129,11 @@ cl_int enqueue_planned(Interposer& p, const Call& call, const KernelRecord& kern
   const auto known = p.records.kernels.find(call.kernel);
   const KernelRecord& kernel = known ? *known : p.unknown_kernel;
   if (is_mistaken_for_tag(p, call, kernel)) return refuse();
-  PlannedLaunch launch(p, call, kernel);
+  LaunchFacts facts(p, call, kernel);
   if (p.turns.contended()) [[unlikely]] {
-    if (const auto error = enqueue_in_turn(p, call, kernel, launch)) return *error;
+    if (const auto error = enqueue_in_turn(p, call, facts)) return *error;
   }
-  return enqueue_planned(p, call, kernel, launch, changes);
+  return enqueue_alone(p, call, facts, changes);
 }
 
 inline cl_int enqueue(Interposer& p, const Call& call) {

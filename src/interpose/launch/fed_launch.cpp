@@ -6,6 +6,9 @@
 #include <memory>
 #include <vector>
 
+#include "interpose/launch/executor.h"
+#include "interpose/launch/lone_pacer.h"
+#include "interpose/launch/turn_pacer.h"
 #include "interpose/state/callback_scope.h"
 #include "launch/event.h"
 
@@ -57,25 +60,23 @@ class CallCopy {
 
 class FedLaunch final : public Feeder::Task {
  public:
-  FedLaunch(Interposer& p, DeviceTurn& device, const Call& call, const Split& split, const LaunchTurn& turn)
+  FedLaunch(Interposer& p, DeviceTurn& device, const Call& call, const LaunchPlan& plan)
       : p_(p),
         device_(device),
         call_(p.next, call),
-        kernel_(split.kernel),
-        queue_(split.queue),
-        range_(split.range),
-        slices_(split.slices),
-        split_key_(split.key),
-        fineness_(split.fineness),
-        expected_(turn.expected),
-        is_certain_(turn.is_certain),
-        turn_key_(turn.key) {}
+        kernel_(*plan.kernel),
+        queue_(*plan.queue),
+        range_(*plan.range),
+        plan_{&kernel_, &queue_, &range_, plan.decision, plan.cost} {}
 
   cl_int run(Feeder::Caller& caller) noexcept override {
     TurnUse use(device_, weight_of(queue_));
-    const LaunchTurn turn{use, expected_, is_certain_, turn_key_, &caller};
-    return launch_split(p_, call_.call(), {kernel_, queue_, range_, slices_, split_key_, fineness_},
-                        use.holds() ? &turn : nullptr);
+    if (use.holds()) {
+      TurnPacer pacer(p_, plan_, use, &caller);
+      return execute(p_, call_.call(), plan_, pacer);
+    }
+    LonePacer pacer(p_, plan_);
+    return execute(p_, call_.call(), plan_, pacer);
   }
 
  private:
@@ -85,26 +86,21 @@ class FedLaunch final : public Feeder::Task {
   const KernelRecord kernel_;
   const QueueRecord queue_;
   const plan::NDRange range_;
-  const std::size_t slices_;
-  const learn::Key split_key_;
-  const std::size_t fineness_;
-  const base::Nanoseconds expected_;
-  const bool is_certain_;
-  const learn::Key turn_key_;
+  const LaunchPlan plan_;  // of these
 };
 
-bool is_worth_feeding(const Call& call, const Split& split, const LaunchTurn& turn) {
+bool is_worth_feeding(const Call& call, const LaunchPlan& plan) {
   if (call.event != nullptr || call.trace != nullptr || CallbackScope::inside()) return false;
-  if (!split.queue.in_order || split.queue.needs_serial_calls) return false;
-  return turn.expected.count() == 0 || turn.expected >= kWorthFeeding;
+  if (!plan.queue->in_order || plan.queue->needs_serial_calls) return false;
+  return plan.cost.duration.count() == 0 || plan.cost.duration >= kWorthFeeding;
 }
 
 }  // namespace
 
-std::optional<cl_int> feed(Interposer& p, DeviceTurn& device, const Call& call, const Split& split,
-                           const LaunchTurn& turn) noexcept try {
-  if (!is_worth_feeding(call, split, turn)) return std::nullopt;
-  return p.feeder.run(call.queue, call.kernel, std::make_unique<FedLaunch>(p, device, call, split, turn));
+std::optional<cl_int> feed(Interposer& p, DeviceTurn& device, const Call& call,
+                           const LaunchPlan& plan) noexcept try {
+  if (!is_worth_feeding(call, plan)) return std::nullopt;
+  return p.feeder.run(call.queue, call.kernel, std::make_unique<FedLaunch>(p, device, call, plan));
 } catch (...) {  // out of memory
   return std::nullopt;
 }

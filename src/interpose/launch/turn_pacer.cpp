@@ -12,7 +12,47 @@ constexpr std::size_t kUntimedAtFirst = 3;
 constexpr std::size_t kLearnt = 16;
 constexpr int kGain = 8;
 
+// Before so many launches have been measured, the end of a slice is looked for often, so that an estimate that is too long
+// does not confirm itself.
+constexpr std::uint64_t kCertain = 4;
+
+// Few slices are in flight in a turn, so more queues would not help.
+plan::LaunchMethod held_back(plan::LaunchMethod method, std::size_t in_flight) {
+  constexpr unsigned kQueues = 2;
+  if (method.mode == plan::Mode::pipelined && in_flight > 1) {
+    method.queues = std::min(method.queues, kQueues);
+  } else {
+    method.mode = plan::Mode::sequential;
+  }
+  return method;
+}
+
 }  // namespace
+
+// A kernel that may wait for the program, which must not wait for it, is not counted as in flight.
+bool TurnPacer::wants_event(const Call& call) {
+  return !plan_.kernel->facts.may_wait && use_.wants_event(whole(call, nullptr));
+}
+
+void TurnPacer::note_whole(const Call& call, cl_event event) {
+  if (plan_.kernel->facts.may_wait) return;
+  if (event != nullptr) {
+    LaunchPacer::flush_upstream({call.wait_list, call.waits});
+    p_.next.clFlush(call.queue);
+  }
+  use_.enqueued(whole(call, event));
+}
+
+bool TurnPacer::begin(plan::LaunchMethod& method, std::size_t slices, const std::atomic<int>* abort) {
+  const bool is_certain = plan_.cost.measured >= kCertain;
+  slices_ = slices;
+  abort_ = abort;
+  if (is_certain) slice_ = plan_.cost.duration / static_cast<base::Nanoseconds::rep>(slices);
+  start_ = p_.clock.now();
+  turn_ = use_.turn();
+  method = held_back(method, use_.pace().in_flight);
+  return true;
+}
 
 // What is not known may be long.
 std::size_t TurnPacer::slices_at_once() noexcept {
@@ -50,12 +90,12 @@ launch::WaitResult TurnPacer::wait(cl_event command, std::size_t slices) noexcep
   most_at_once_ = std::max(most_at_once_, slices);
   const std::uint64_t turn = use_.turn();
   const base::Nanoseconds waited = use_.waited();
-  const base::Nanoseconds start = clock_.now();
+  const base::Nanoseconds start = p_.clock.now();
   const launch::WaitResult how = use_.make_room(Room::for_slices, slice_, abort_);
   // What another thread of the process has begun to wait for before counts from here.
-  others_ += std::min(use_.waited() - waited, clock_.now() - start);
+  others_ += std::min(use_.waited() - waited, p_.clock.now() - start);
   if (how != launch::WaitResult::complete) return how;
-  const base::Nanoseconds now = clock_.now();
+  const base::Nanoseconds now = p_.clock.now();
   if (use_.turn() != turn || slices != std::exchange(slices_of_last_, slices)) {
     since_turn_ = 0;
     static_cast<void>(use_.ran_dry());
@@ -66,14 +106,28 @@ launch::WaitResult TurnPacer::wait(cl_event command, std::size_t slices) noexcep
   return launch::WaitResult::complete;
 }
 
-base::Nanoseconds TurnPacer::undisturbed_since() const {
-  return use_.turn() == turn_ ? start_ : base::Nanoseconds(0);
-}
-
+// By the slices between which the device was not given away; 0 if there were too few.
 base::Nanoseconds TurnPacer::measured() const {
   if (timed_ == 0) return base::Nanoseconds(0);
   return base::Nanoseconds(static_cast<base::Nanoseconds::rep>(
       static_cast<double>(time_.count()) / static_cast<double>(timed_) * static_cast<double>(slices_)));
+}
+
+// The whole launch is measured by its end where its slices have not told, and the device was not given away since it began.
+void TurnPacer::note_slices(const Call& call, const launch::LaunchResult& result, cl_event event) {
+  const base::Nanoseconds measured = this->measured();
+  const base::Nanoseconds since = use_.turn() == turn_ ? start_ : base::Nanoseconds(0);
+  const bool by_end = measured.count() == 0 && since.count() != 0;
+  p_.next.clFlush(call.queue);
+  use_.enqueued({.queue = call.queue,
+                 .event = event,
+                 .expected = slice_ * static_cast<base::Nanoseconds::rep>(result.slices_of_last),
+                 .key = by_end ? plan_.decision.key : 0,
+                 .since = since,
+                 .fineness = plan_.decision.fineness});
+  // Only slices that were commands by themselves tell what so many cost.
+  const bool tells = most_at_once_ <= 1 && time_ >= kTelling;
+  p_.turns.costs().observe(plan_.decision.key, tells ? plan_.decision.fineness : 0, measured);
 }
 
 }  // namespace cleave::interpose

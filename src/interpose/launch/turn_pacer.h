@@ -1,4 +1,4 @@
-// Holds the slices of a launch back while other processes share the device, and measures what they take.
+// Holds a launch back while other processes share the device, and measures what it takes.
 //
 // Not thread-safe: belongs to one launch.
 #pragma once
@@ -9,63 +9,58 @@
 
 #include "base/clock.h"
 #include "interpose/launch/feeder.h"
-#include "interpose/launch/slice_pacer.h"
+#include "interpose/launch/launch_pacer.h"
 #include "interpose/turns/device_turn.h"
-#include "launch/launch.h"
 
 namespace cleave::interpose {
 
-class TurnPacer final : public launch::Pacer {
+class TurnPacer final : public LaunchPacer {
  public:
-  // A launch in `slices` that is expected to take `expected`, or 0 if that is unknown. `upstream` flushes; `abort`: as for
-  // TurnUse::make_room(). `caller` may be null; it may return when the first slice has been accepted. Everything must
-  // outlive this.
-  TurnPacer(TurnUse& use, SlicePacer& upstream, base::Clock& clock, base::Nanoseconds expected,
-            std::size_t slices, const std::atomic<int>* abort, Feeder::Caller* caller)
-      : use_(use),
-        upstream_(upstream),
-        clock_(clock),
-        slice_(expected / static_cast<base::Nanoseconds::rep>(slices)),
-        slices_(slices),
-        abort_(abort),
-        caller_(caller) {}
+  // `use` holds the device. `caller`: the call for which the feeder makes the launch, which may return when the driver has accepted the
+  // first slice; null if the thread is the program's. Everything must outlive this.
+  TurnPacer(Interposer& p, const LaunchPlan& plan, TurnUse& use, Feeder::Caller* caller = nullptr)
+      : LaunchPacer(p, plan), use_(use), caller_(caller) {}
 
+  void make_room() override { static_cast<void>(use_.make_room(Room::for_launch, plan_.cost.duration)); }
+  [[nodiscard]] bool wants_event(const Call& call) override;
+  // The launch is in flight, so that the device is not given away before it has ended. It is flushed, with what it waits for, since
+  // its end may be waited for before the program flushes it.
+  void note_whole(const Call& call, cl_event event) override;
+
+  [[nodiscard]] pthread_t thread() const override { return caller_ ? caller_->thread() : pthread_self(); }
+  bool begin(plan::LaunchMethod& method, std::size_t slices, const std::atomic<int>* abort) override;
   void flush_upstream(std::span<const cl_event> wait_list) noexcept override {
-    upstream_.flush_upstream(wait_list);
+    LaunchPacer::flush_upstream(wait_list);
     if (caller_ != nullptr) caller_->may_return();
   }
   std::size_t slices_at_once() noexcept override;
   launch::WaitResult wait(cl_event command, std::size_t slices) noexcept override;
-
-  // The duration of the whole launch, by the slices between which the device was not given away; 0 if there were too few.
-  [[nodiscard]] base::Nanoseconds measured() const;
-  // Whether measured() tells what so many slices cost: each was a command by itself.
-  [[nodiscard]] bool tells_cost_of_slices() const { return most_at_once_ <= 1 && time_ >= kTelling; }
-  // When the launch began, if the device has not been given away since; else 0.
-  [[nodiscard]] base::Nanoseconds undisturbed_since() const;
-  // The time in which others had the device instead of this launch.
-  [[nodiscard]] base::Nanoseconds others() const { return others_; }
-  // What one slice is expected to take; 0: nothing is known yet.
-  [[nodiscard]] base::Nanoseconds slice() const { return slice_; }
+  void note_slices(const Call& call, const launch::LaunchResult& result, cl_event event) override;
+  // Without the time in which others had the device. A call whose launch is fed has returned.
+  [[nodiscard]] base::Nanoseconds own_part(base::Nanoseconds added) const override {
+    return caller_ != nullptr ? base::Nanoseconds(0) : added - others_;
+  }
 
  private:
+  [[nodiscard]] TurnCommand whole(const Call& call, cl_event event) const {
+    return {.queue = call.queue, .event = event, .expected = plan_.cost.duration, .key = plan_.decision.key};
+  }
   [[nodiscard]] std::size_t untimed(std::size_t slices) const;
   void learn(base::Nanoseconds took, std::size_t slices);
+  [[nodiscard]] base::Nanoseconds measured() const;
 
   TurnUse& use_;
-  SlicePacer& upstream_;
-  base::Clock& clock_;
-  base::Nanoseconds slice_;
-  const std::size_t slices_;
-  const std::atomic<int>* const abort_;
   Feeder::Caller* const caller_;
+  std::size_t slices_ = 0;
+  const std::atomic<int>* abort_ = nullptr;
+  base::Nanoseconds slice_{0};  // what one is expected to take; 0: nothing is known yet
   // Once the window is full, slices are enqueued as fast as earlier ones end.
   std::size_t slices_of_last_ = 0;
   std::size_t most_at_once_ = 0;
-  const base::Nanoseconds start_ = clock_.now();
-  const std::uint64_t turn_ = use_.turn();
+  base::Nanoseconds start_{0};
+  std::uint64_t turn_ = 0;
   std::size_t since_turn_ = 0;
-  base::Nanoseconds others_{0};
+  base::Nanoseconds others_{0};  // had the device instead of this launch
   base::Nanoseconds last_{0};
   base::Nanoseconds time_{0};
   std::size_t timed_ = 0;

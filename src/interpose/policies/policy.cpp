@@ -16,7 +16,7 @@ PolicyDecision MeasuredPolicy::decide(LaunchQuery& launch) noexcept {
 
 PolicyDecision MeasuredPolicy::decide_measured(LaunchQuery& launch, std::size_t usual,
                                                const plan::Decision& cut) const {
-  const CostKeys keys = cost_keys(settings().launch, launch.kernel(), launch.queue(), launch.range());
+  const CostKeys keys = launch.keys();
   if (keys.launch == 0) return decide_unmeasured(launch, usual, cut, 0);
   const learn::SliceAdvice advice = advise(launch, keys);
   if (advice.state == learn::AdviceState::unmeasured)

@@ -1,5 +1,5 @@
-// A policy decides into how many slices a launch is split. There is one policy object per process, chosen by
-// CLEAVE_SPLIT; it is asked once for each launch.
+// A policy decides into how many slices a launch is split. There are two policy objects per process: one chosen by
+// CLEAVE_SPLIT, and one for launches in turns. One of them is asked, once for each launch.
 //
 // To add a policy: write one file here that defines make_NAME_policy(), and add its row to base/split_policies.def,
 // from which the setting's grammar and make_policy() follow.
@@ -44,6 +44,8 @@ class LaunchQuery {
   [[nodiscard]] virtual const QueueRecord& queue() const = 0;
   // Requires: fix_local_size() succeeded.
   [[nodiscard]] virtual const plan::NDRange& range() const = 0;
+  // Under which what it takes is kept. Requires: fix_local_size() succeeded.
+  [[nodiscard]] virtual CostKeys keys() const = 0;
   // Into how many slices the launch can be cut, at most `slices`. Requires: fix_local_size() succeeded.
   virtual plan::Decision cut(std::size_t slices) = 0;
 };

@@ -1,4 +1,4 @@
-#include "interpose/launch/planned_launch.h"
+#include "interpose/launch/launch_facts.h"
 
 #include <algorithm>
 #include <cassert>
@@ -34,22 +34,22 @@ std::optional<UnsplitReason> tag_obstacle(ProbeCache& drivers, const KernelRecor
 
 }  // namespace
 
-const QueueRecord& PlannedLaunch::queue() const {
+const QueueRecord& LaunchFacts::queue() const {
   assert(queue_);
   return *queue_;
 }
 
-const plan::NDRange& PlannedLaunch::range() const {
+const plan::NDRange& LaunchFacts::range() const {
   if (!range_) range_ = call_.range();
   return *range_;
 }
 
-std::optional<UnsplitReason> PlannedLaunch::kernel_obstacle() {
+std::optional<UnsplitReason> LaunchFacts::kernel_obstacle() {
   return plan::obstacle(p_.settings(), kernel_.facts, plan::Device{.cores = 0}, items());
 }
 
-std::optional<UnsplitReason> PlannedLaunch::queue_obstacle() {
-  queue_ = p_.records.queues.find(call_.queue);
+std::optional<UnsplitReason> LaunchFacts::queue_obstacle() {
+  if (!queue_) queue_ = p_.records.queues.find(call_.queue);
   if (!queue_) queue_ = query_queue(p_.next, p_.devices, call_.queue);
   if (!queue_) return UnsplitReason::queue_properties;
   if (queue_->remote) return UnsplitReason::remote;
@@ -67,7 +67,7 @@ std::optional<UnsplitReason> PlannedLaunch::queue_obstacle() {
   return items == 1 ? std::optional(UnsplitReason::one_group) : std::nullopt;
 }
 
-std::optional<UnsplitReason> PlannedLaunch::fix_local_size(std::size_t slices) {
+std::optional<UnsplitReason> LaunchFacts::fix_local_size(std::size_t slices) {
   if (call_.local != nullptr) return std::nullopt;
   const auto local = explicit_local_size(p_.next, p_.devices, *queue_, call_.queue, call_.kernel,
                                          kernel_.facts.depends_on_grouping, range(), slices);
@@ -76,7 +76,7 @@ std::optional<UnsplitReason> PlannedLaunch::fix_local_size(std::size_t slices) {
   return std::nullopt;
 }
 
-plan::Decision PlannedLaunch::cut(std::size_t slices) {
+plan::Decision LaunchFacts::cut(std::size_t slices) {
   const Decision decision = plan::validate_cut(range(), kernel_.facts, queue_->facts, slices,
                                                kernel_.uneven_accepted == queue_->device);
   refused_for_shape_ =

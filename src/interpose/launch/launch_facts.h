@@ -1,4 +1,4 @@
-// The program's launch, as policies see it.
+// The facts of the program's launch that policies ask for.
 //
 // Not thread-safe: belongs to one call.
 #pragma once
@@ -8,14 +8,15 @@
 
 #include "interpose/interposer.h"
 #include "interpose/launch/call.h"
+#include "interpose/launch/launch_plan.h"
 #include "interpose/policies/policy.h"
 
 namespace cleave::interpose {
 
-class PlannedLaunch final : public LaunchQuery {
+class LaunchFacts final : public LaunchQuery {
  public:
   // All must outlive this. Requires: call.is_readable().
-  PlannedLaunch(Interposer& p, const Call& call, const KernelRecord& kernel)
+  LaunchFacts(Interposer& p, const Call& call, const KernelRecord& kernel)
       : p_(p), call_(call), kernel_(kernel), vms_(p.neighbours.vms()) {}
 
   [[nodiscard]] const KernelRecord& kernel() const override { return kernel_; }
@@ -26,11 +27,28 @@ class PlannedLaunch final : public LaunchQuery {
   }
   [[nodiscard]] const QueueRecord& queue() const override;
   [[nodiscard]] const plan::NDRange& range() const override;
+  [[nodiscard]] CostKeys keys() const override {
+    return cost_keys(p_.settings().launch, kernel_, queue(), range(), is_in_turn_);
+  }
 
   std::optional<plan::UnsplitReason> kernel_obstacle() override;
   std::optional<plan::UnsplitReason> queue_obstacle() override;
   std::optional<plan::UnsplitReason> fix_local_size(std::size_t slices) override;
   plan::Decision cut(std::size_t slices) override;
+
+  // The launch is made in a turn, on this queue of the program's.
+  void begin_turn(const QueueRecord& queue) {
+    queue_ = queue;
+    is_in_turn_ = true;
+  }
+
+  // The launch as it has been decided.
+  [[nodiscard]] LaunchPlan plan(const PolicyDecision& decision) const {
+    return {.kernel = &kernel_,
+            .queue = queue_ ? &*queue_ : nullptr,
+            .range = range_ ? &*range_ : nullptr,
+            .decision = decision};
+  }
 
   // Whether the latest cut() was refused because of smaller work-groups at the end, or other properties of the range.
   [[nodiscard]] bool refused_for_shape() const { return refused_for_shape_; }
@@ -45,6 +63,7 @@ class PlannedLaunch final : public LaunchQuery {
   mutable std::optional<plan::NDRange> range_;  // empty until it is asked for
   std::optional<QueueRecord> queue_;
   mutable std::optional<unsigned> restraint_;  // empty until it is asked for
+  bool is_in_turn_ = false;
   bool refused_for_shape_ = false;
 };
 
