@@ -74,15 +74,15 @@ bool is_exempt(Interposer& p, const QueueRecord& queue) {
   return why.has_value();
 }
 
-// Decides about the launch: this is the only place, and it is asked once. `use`: the turn in which it is made, whose policy applies
-// whatever the settings name; null: alone.
-LaunchPlan plan_launch(Interposer& p, LaunchFacts& facts, TurnUse* use) {
-  if (use == nullptr) return facts.plan(p.policy->decide(facts));
+// Decides about the launch: this is the only place, and it is asked once. `turn`: in which it is made, whose policy applies whatever the
+// settings name; null: alone.
+LaunchPlan plan_launch(Interposer& p, LaunchFacts& facts, const DeviceTurn* turn) {
+  if (turn == nullptr) return facts.plan(p.policy->decide(facts));
   LaunchPlan plan = facts.plan(p.turn_slices->decide(facts));
   const CostKeys keys = facts.keys();
   plan.decision.key = keys.launch;
   plan.cost = p.turns.costs().duration(keys, plan::items(facts.range().global));
-  if (plan.is_split() && use->goes_whole(plan.measured(), plan.decision.slices))
+  if (plan.is_split() && p.turns.costs().goes_whole(plan.measured(), plan.decision.slices, turn->pace()))
     plan.keep_whole(UnsplitReason::below_quantum);
   return plan;
 }
@@ -97,12 +97,12 @@ LaunchPlan plan_launch(Interposer& p, LaunchFacts& facts, TurnUse* use) {
   TurnUse use(*turn, weight_of(*queue));
   // It may have been waited for long.
   if (!use.holds() || is_exempt(p, *queue)) return std::nullopt;
-  use.count_launch();
+  use->log().count_launch();
   facts.begin_turn(*queue);
-  LaunchPlan plan = plan_launch(p, facts, &use);
+  LaunchPlan plan = plan_launch(p, facts, turn);
   if (plan.is_split()) {
     const auto slices = static_cast<base::Nanoseconds::rep>(plan.decision.slices);
-    const launch::WaitResult room = use.make_room(Room::for_slices, plan.measured() / slices);
+    const launch::WaitResult room = use->make_room(Room::for_slices, plan.measured() / slices);
     if (room != launch::WaitResult::complete) plan.keep_whole(UnsplitReason::shared);
   }
   if (plan.is_split()) {

@@ -48,9 +48,7 @@ DeviceTurn::DeviceTurn(const Table& next, base::Clock& clock, TurnCosts& costs, 
       clock_(clock),
       live_(live),
       turns_(make_turns(forks_, options)),
-      file_(turns::SharedFile::name_for(options.identity)),
-      costs_(costs),
-      holder_(clock, *turns_, trace, std::move(name), file_),
+      holder_(clock, *turns_, trace, std::move(name), turns::SharedFile::name_for(options.identity)),
       flight_(costs) {
   forks_.add<&DeviceTurn::reset_in_child>(base::ForkOrder::device_turn, holder_.mutex, *this);
 }
@@ -63,8 +61,8 @@ DeviceTurn::~DeviceTurn() {
     keeper = keeper_.take_thread();
   }
   if (keeper) keeper->join();
-  holder_.log().gave_away(clock_.now(), "the process ends");
-  holder_.log().write(holder_.log().take_span());
+  log().gave_away(clock_.now(), "the process ends");
+  log().write(log().take_span());
 }
 
 // The parent's commands and launches are not this process's.
@@ -99,7 +97,7 @@ void DeviceTurn::note_problem(const std::string& problem) noexcept try {
 void DeviceTurn::lose_turns() noexcept try {
   const std::string problem = turns_->problem();
   if (part_.exchange(Part::impossible) == Part::joined && !problem.empty()) {
-    base::log_line("no turns any more with other processes on " + holder_.log().device() + ": " + problem +
+    base::log_line("no turns any more with other processes on " + log().device() + ": " + problem +
                    " (CLEAVE_TURNS=off does without)");
   }
   note_problem(problem);
@@ -112,23 +110,14 @@ void DeviceTurn::leave() noexcept {
   turns_->leave_at_exit();
   if (!holder_.mutex.try_lock()) return;
   base::MutexLock lock(holder_.mutex, std::adopt_lock);
-  holder_.log().gave_away(clock_.now(), "the process ends");
-  const auto span = holder_.log().take_span();
+  log().gave_away(clock_.now(), "the process ends");
+  const auto span = log().take_span();
   lock.unlock();
-  holder_.log().write(span);
+  log().write(span);
 }
 
 observe::TurnFigures DeviceTurn::report() {
-  observe::TurnFigures report;
-  report.device = holder_.log().device();
-  report.file = file_;
-  const TurnFigures figures = holder_.log().figures(clock_.now());
-  report.launches = figures.launches;
-  report.turns = figures.turns;
-  report.waited = figures.waited;
-  report.longest_wait = figures.longest_wait;
-  report.held = figures.held;
-  report.stalls = figures.stalls;
+  observe::TurnFigures report = log().figures(clock_.now());
   const Part part = part_;
   report.state = gave_up_                   ? "given up"
                  : part == Part::none_yet   ? "not joined"
@@ -285,7 +274,7 @@ launch::WaitResult DeviceTurn::wait_for_oldest(Ns early, const std::atomic<int>*
     if (is_dry) collect(CommandsInFlight::Measured::no);
   }
   if (awaited.how == WaitResult::stalled) {
-    holder_.log().count_stall();
+    log().count_stall();
     if (flight_.stall(holder_.now())) gave_up_ = true;
   }
   return awaited.how;
@@ -310,12 +299,12 @@ void DeviceTurn::collect(CommandsInFlight::Measured measured) {
 // Releasing an event may call the program back, which may call us: never with the mutex, and not while this thread changes the
 // holder.
 void DeviceTurn::release_events() {
-  if (!flight_.has_unreleased() && !holder_.log().has_span()) return;
+  if (!flight_.has_unreleased() && !log().has_span()) return;
   auto dying = flight_.take_unreleased();
-  const auto span = holder_.log().take_span();
+  const auto span = log().take_span();
   holder_.mutex.unlock();
   dying.clear();
-  holder_.log().write(span);
+  log().write(span);
   holder_.mutex.lock();
 }
 

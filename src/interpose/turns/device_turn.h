@@ -5,9 +5,9 @@
 //
 //   TurnUse use(turn);                      // waits until the process holds the device
 //   if (!use.holds()) { launch as without turns }
-//   use.make_room(room, expected);          // waits while enough is in flight; gives the device away if others should have it
+//   use->make_room(room, expected);          // waits while enough is in flight; gives the device away if others should have it
 //   enqueue;
-//   use.enqueued({...});                    // what is on the device now
+//   use->enqueued({...});                    // what is on the device now
 //
 // After that the process holds the device until what it has enqueued has ended, and for its grace (turns/grace.h). The end is
 // noticed by the program's own waits, which report to settle(), or else by a thread of ours that polls between sleeps
@@ -84,6 +84,25 @@ class DeviceTurn {
   // A wait of the program has ended: for everything on `queue`, or, if that is null, for something.
   void settle(cl_command_queue queue) noexcept;
 
+  // For a launch whose TurnUse holds the device:
+
+  // Waits until a command that takes `expected` (0: unknown) may be enqueued: at most one other is in flight, or together they are
+  // short. If others should have the device it is given away, and comes back. Not `complete` if a command did not end in
+  // time (`stalled`), or because `abort` (may be null) is not 0: then the launch should be enqueued at once.
+  launch::WaitResult make_room(Room room, base::Nanoseconds expected,
+                               const std::atomic<int>* abort = nullptr) noexcept;
+  [[nodiscard]] Pace pace() const noexcept { return pace_for(turns_->haste_of_others()); }
+  // Whether the device has been idle although there was more to enqueue, since the last call: commands are shorter than expected.
+  [[nodiscard]] bool ran_dry() noexcept;
+  // Changes whenever the device has been given away.
+  [[nodiscard]] std::uint64_t turn() const noexcept { return holder_.turn(); }
+  // What the process has had of its turns.
+  [[nodiscard]] TurnLog& log() noexcept { return holder_.log(); }
+  // Whether the next command, for which the program wants no event, should have one.
+  [[nodiscard]] bool wants_event(const TurnCommand& next) noexcept;
+  // Takes a reference of its own to the event.
+  void enqueued(const TurnCommand& command) noexcept;
+
   // Around fork().
   void before_fork() { forks_.before_fork(); }
   void after_fork_in_parent() { forks_.after_fork_in_parent(); }
@@ -95,13 +114,8 @@ class DeviceTurn {
   enum class Part : std::uint8_t { none_yet, joined, impossible };
 
   // For TurnUse.
-  [[nodiscard]] Pace pace() const noexcept { return pace_for(turns_->haste_of_others()); }
   bool begin(LaunchWeight weight) noexcept;
   void finish(LaunchWeight weight) noexcept;
-  launch::WaitResult make_room(Room room, base::Nanoseconds expected, const std::atomic<int>* abort) noexcept;
-  [[nodiscard]] bool ran_dry() noexcept;
-  [[nodiscard]] bool wants_event(const TurnCommand& next) noexcept;
-  void enqueued(const TurnCommand& command) noexcept;
 
   void apply_limits() CLEAVE_REQUIRES(holder_.mutex);
   // These may release the mutex meanwhile.
@@ -131,8 +145,6 @@ class DeviceTurn {
   std::atomic<Part> part_{Part::none_yet};
   std::atomic<bool> gave_up_{false};  // too many commands did not end in time
   const std::unique_ptr<turns::Turns> turns_;
-  const std::string file_;
-  TurnCosts& costs_;
 
   TurnHolder holder_;
   CommandsInFlight flight_ CLEAVE_GUARDED_BY(holder_.mutex);
@@ -154,33 +166,8 @@ class TurnUse {
   }
 
   [[nodiscard]] bool holds() const { return holds_; }
-
-  // Waits until a command that takes `expected` (0: unknown) may be enqueued: at most one other is in flight, or together they are
-  // short. If others should have the device it is given away, and comes back. Not `complete` if a command did not end in
-  // time (`stalled`), or because `abort` (may be null) is not 0: then the launch should be enqueued at once.
-  launch::WaitResult make_room(Room room, base::Nanoseconds expected,
-                               const std::atomic<int>* abort = nullptr) {
-    return turn_.make_room(room, expected, abort);
-  }
-  [[nodiscard]] Pace pace() const { return turn_.pace(); }
-  // Whether a launch that can be cut into `slices` should be made whole nevertheless: as a single command, or to measure what it
-  // takes. `expected`: that, 0 if it is unknown.
-  [[nodiscard]] bool goes_whole(base::Nanoseconds expected, std::size_t slices) {
-    return turn_.costs_.goes_whole(expected, slices, pace());
-  }
-  // Whether the device has been idle although there was more to enqueue, since it was asked last: commands are shorter than
-  // expected.
-  [[nodiscard]] bool ran_dry() { return turn_.ran_dry(); }
-  // Changes whenever the device has been given away.
-  [[nodiscard]] std::uint64_t turn() const { return turn_.holder_.turn(); }
-  // For the statistics: a launch of the program is made in this turn.
-  void count_launch() { turn_.holder_.log().count_launch(); }
-  // How long the process has waited for turns since it began.
-  [[nodiscard]] base::Nanoseconds waited() const { return turn_.holder_.log().waited(); }
-  // Whether the next command, for which the program wants no event, should have one.
-  [[nodiscard]] bool wants_event(const TurnCommand& next) { return turn_.wants_event(next); }
-  // Takes a reference of its own to the event.
-  void enqueued(const TurnCommand& command) { turn_.enqueued(command); }
+  // Requires: holds().
+  DeviceTurn* operator->() const { return &turn_; }
 
  private:
   DeviceTurn& turn_;

@@ -36,8 +36,10 @@ void TurnLog::gave_away(base::Nanoseconds now, const char* why) noexcept {
 
 std::optional<TurnSpan> TurnLog::take_span() noexcept { return std::exchange(ended_, std::nullopt); }
 
-TurnFigures TurnLog::figures(base::Nanoseconds now) const noexcept {
-  TurnFigures figures;
+observe::TurnFigures TurnLog::figures(base::Nanoseconds now) const {
+  observe::TurnFigures figures;
+  figures.device = device_;
+  figures.file = identity_;
   figures.launches = launches_.load(kRelaxed);
   figures.turns = turns_.load(kRelaxed);
   figures.stalls = stalls_.load(kRelaxed);

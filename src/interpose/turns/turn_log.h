@@ -1,7 +1,7 @@
 // What this process has had of the turns on one device: figures for the statistics, spans for the trace.
 //
 // Thread-safe as far as DeviceTurn is: figures are read at any time, without a lock; everything else is for the thread that holds
-// its lock, or that changes the holder. Nothing throws. Without a trace, only figures are kept.
+// its lock, or that changes the holder. Nothing throws but figures(), for want of memory. Without a trace, only figures are kept.
 #pragma once
 
 #include <atomic>
@@ -11,18 +11,9 @@
 
 #include "base/clock.h"
 #include "interpose/trace/tracer.h"
+#include "observe/summary.h"
 
 namespace cleave::interpose {
-
-// What the process has had since it began, or was forked.
-struct TurnFigures {
-  std::uint64_t launches = 0;  // that were made in turns
-  std::uint64_t turns = 0;
-  std::uint64_t stalls = 0;  // times that a command did not end in time
-  base::Nanoseconds waited{0};
-  base::Nanoseconds longest_wait{0};
-  base::Nanoseconds held{0};
-};
 
 class TurnLog {
  public:
@@ -51,7 +42,8 @@ class TurnLog {
     if (span) trace_->add_turn(this, {device_, identity_}, *span);
   }
 
-  [[nodiscard]] TurnFigures figures(base::Nanoseconds now) const noexcept;
+  // What the process has had since it began, or was forked, and of which device.
+  [[nodiscard]] observe::TurnFigures figures(base::Nanoseconds now) const;
   // Time waited so far.
   [[nodiscard]] base::Nanoseconds waited() const noexcept {
     return base::Nanoseconds(waited_.load(kRelaxed));
