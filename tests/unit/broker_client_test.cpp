@@ -37,7 +37,7 @@ struct SilentBroker {
     while (request.op != BrokerOp::join) EXPECT_GT(recv(ends[0], &request, sizeof request, 0), 0);
     BrokerAnswer answer;
     answer.number = request.number;
-    answer.yes = answer.has_joined = answer.takes_turns = 1;
+    answer.result = answer.has_joined = answer.takes_turns = 1;
     EXPECT_GT(send(ends[0], &answer, sizeof answer, 0), 0);
   }
   void end() const { shutdown(ends[0], SHUT_RDWR); }

@@ -76,7 +76,7 @@ struct RawProcess {
     EXPECT_EQ(recv(served.ends[1], &page, 1, 0), 1);
     BrokerRequest device;
     device.op = BrokerOp::declare;
-    device.a = kDevice;
+    device.identity = kDevice;
     EXPECT_TRUE(tell(device));
     EXPECT_TRUE(tell(BrokerOp::seal));
     const timeval patience{30, 0};

@@ -184,6 +184,44 @@ TEST_F(BrokerTest, JoinsAreLimitedInRate) {
   EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(600));
 }
 
+// Each change takes the lock that all participants of the device share.
+TEST_F(BrokerTest, ChangesOfAWeightAreLimitedInRateAndTheLastOneCounts) {
+  const RawProcess a(configuration);
+  ASSERT_TRUE(a.tell(BrokerOp::join, 1));
+  ASSERT_TRUE(a.answer_to(1));
+  turns::Member b(options());
+  const auto weights = [&] {
+    std::vector<std::uint32_t> all;
+    for (const auto& each : b.turns.snapshot()) all.push_back(each.weight);
+    return all;
+  };
+  ASSERT_EQ(weights().size(), 2U);
+  BrokerRequest change;
+  change.op = BrokerOp::weigh;
+  const auto begin = std::chrono::steady_clock::now();
+  std::jthread flood([&](const std::stop_token& ended) {
+    while (!ended.stop_requested()) {
+      change.divisor = change.divisor % 3 + 1;
+      ASSERT_TRUE(a.tell(change));
+    }
+    change.divisor = 20;
+    ASSERT_TRUE(a.tell(change));
+  });
+  unsigned changes = 0;
+  auto last = weights();
+  while (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(200)) {
+    auto now = weights();
+    if (std::exchange(last, now) != now) ++changes;
+  }
+  const auto elapsed = std::chrono::steady_clock::now() - begin;
+  flood.request_stop();
+  flood.join();
+  EXPECT_GT(changes, 0U);
+  EXPECT_LE(changes, elapsed / std::chrono::milliseconds(5) + 1);
+  EXPECT_TRUE(
+      kit::eventually([&] { return std::ranges::count(weights(), turns::kDefaultWeight / 20) == 1; }));
+}
+
 TEST_F(BrokerTest, DevicesThatWereNotDeclaredLeaveNothingInTheRegistry) {
   Served served(configuration);
   served.declare();
@@ -193,7 +231,7 @@ TEST_F(BrokerTest, DevicesThatWereNotDeclaredLeaveNothingInTheRegistry) {
   EXPECT_FALSE(problem.empty());
   BrokerRequest late;
   late.op = BrokerOp::declare;
-  late.a = 77;
+  late.identity = 77;
   served.client->tell(late);
   EXPECT_EQ(served.why.get(), "") << "and ends the broker";
   EXPECT_EQ(file_of("turns-"), "");

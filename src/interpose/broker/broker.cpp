@@ -42,11 +42,13 @@ constexpr std::size_t kMostWaitingCalls = 16;
 // What wakes all other participants of a device: more often than a program needs.
 constexpr std::chrono::milliseconds kBetweenCalls{20};
 constexpr int kMostCallsAtOnce = 64;
+// Each change of a weight holds up all other participants of a device for a moment.
+constexpr std::chrono::milliseconds kBetweenWeights{5};
 
 // How long ago it was sent, by the other side's word.
 turns::Ns time_since(const BrokerRequest& request) {
   const turns::Ns now = turns::monotonic_now();
-  return now - std::clamp<turns::Ns>(request.at, now - kLongestOverrun, now);
+  return now - std::clamp<turns::Ns>(request.sent_at, now - kLongestOverrun, now);
 }
 
 bool wakes_others(BrokerOp op) { return op == BrokerOp::join || op == BrokerOp::leave; }
@@ -63,6 +65,8 @@ class Broker::State {
     bool ledger_failed = false;
     std::unique_ptr<turns::Turns> turns;
     unsigned divisor = 1;
+    bool is_reweighed = false;  // it has not been applied
+    base::RateLimit weights{kBetweenWeights, 1};
     std::uint64_t overdue_turn = 0;  // that it should have yielded; 0: none
     turns::Ns overdue_since = 0;
     std::atomic<int> interrupt{0};
@@ -96,6 +100,7 @@ class Broker::State {
   bool wait_for_turn(std::uint8_t number, Device& device, const BrokerRequest& request);
   void serve_waits(std::uint8_t number, Device& device);
   void end_overruns(turns::Ns now);
+  base::RateLimit::Clock::time_point apply_weights();
   void book(std::uint8_t number, Device& device, const BrokerRequest& request);
   void send(BrokerAnswer answer, std::uint8_t number, Device& device);
   void note_news(Device& device);
@@ -174,7 +179,7 @@ void Broker::State::join(std::uint8_t number, Device& device, const BrokerReques
   options.borrows = live_.cap().borrow;
   options.tenant = live_.tenant();
   options.priority = turns::priority_of(settings_.turns.priority);
-  options.declared = request.flag != 0;
+  options.declared = request.declared != 0;
   options.on_change = [this, &device] { note_news(device); };
   if (!device.turns) {
     device.turns = std::make_unique<turns::Turns>(forks_, std::move(options));
@@ -183,9 +188,9 @@ void Broker::State::join(std::uint8_t number, Device& device, const BrokerReques
   std::string problem;
   BrokerAnswer answer;
   answer.number = request.number;
-  answer.yes = device.turns->enter(problem) ? 1 : 0;
+  answer.result = device.turns->enter(problem) ? 1 : 0;
   put_text(answer.problem, problem);
-  if (answer.yes == 0 && is_capped()) fail("no turns: " + problem);
+  if (answer.result == 0 && is_capped()) fail("no turns: " + problem);
   send(answer, number, device);
 }
 
@@ -199,12 +204,12 @@ void Broker::State::serve_waits(std::uint8_t number, Device& device) {
     BrokerAnswer answer;
     answer.number = request.number;
     if (request.op == BrokerOp::begin) {
-      answer.yes = device.turns->begin() ? 1 : 0;
+      answer.result = device.turns->begin() ? 1 : 0;
     } else {
-      answer.yes = device.turns->yield(&device.interrupt) ? 1 : 0;
+      answer.result = device.turns->yield(&device.interrupt) ? 1 : 0;
     }
-    answer.b = static_cast<std::uint64_t>(device.turns->turn_began());
-    if (answer.yes == 0 && is_capped() && !device.turns->has_joined())
+    answer.turn_began = device.turns->turn_began();
+    if (answer.result == 0 && is_capped() && !device.turns->has_joined())
       fail("no turns any more: " + device.turns->problem());
     lock.lock();
     device.waiting.pop_front();
@@ -250,26 +255,27 @@ void Broker::State::end_overruns(turns::Ns now) {
 void Broker::State::handle_turns(std::uint8_t number, Device& device, const BrokerRequest& request) {
   BrokerAnswer answer;
   answer.number = request.number;
-  const auto a = static_cast<turns::Ns>(request.a);
+  const auto duration = std::clamp<turns::Ns>(request.duration, 0, kLongestOverrun);
   turns::Turns* const turns = device.turns.get();
   if (turns != nullptr) {
     switch (request.op) {
       case BrokerOp::should_yield:
-        answer.yes = turns->should_yield() ? 1 : 0;
+        answer.result = turns->should_yield() ? 1 : 0;
         break;
       case BrokerOp::interrupt:
         device.interrupt = 1;
         break;
       case BrokerOp::end:
         turns->credit(time_since(request));
-        turns->end(std::clamp<turns::Ns>(a, 0, kLongestOverrun));
+        turns->end(duration);
         break;
       case BrokerOp::credit:
-        turns->credit(std::clamp<turns::Ns>(a, 0, kLongestOverrun));
+        turns->credit(duration);
         break;
       case BrokerOp::weigh:
-        device.divisor = static_cast<unsigned>(std::clamp<turns::Ns>(a, 1, turns::kMaxWeight));
-        turns->set_weight(live_.weight(), device.divisor);
+        device.divisor =
+            static_cast<unsigned>(std::clamp<std::uint64_t>(request.divisor, 1, turns::kMaxWeight));
+        device.is_reweighed = true;  // apply_weights()
         break;
       case BrokerOp::leave:
         turns->leave();
@@ -279,6 +285,23 @@ void Broker::State::handle_turns(std::uint8_t number, Device& device, const Brok
     }
   }
   if (request.number != 0) send(answer, number, device);
+}
+
+// Of the last weights that have been sent. Returns when there is another one to apply.
+base::RateLimit::Clock::time_point Broker::State::apply_weights() {
+  const auto now = base::RateLimit::Clock::now();
+  auto next = base::RateLimit::Clock::time_point::max();
+  for (const auto& device : devices_) {
+    if (!device->is_reweighed) continue;
+    if (device->weights.next() > now) {
+      next = std::min(next, device->weights.next());
+      continue;
+    }
+    device->weights.count(now);
+    device->is_reweighed = false;
+    device->turns->set_weight(live_.weight(), device->divisor);
+  }
+  return next;
 }
 
 // The limit is that of the settings here, whatever the other process takes it for.
@@ -292,14 +315,14 @@ void Broker::State::book(std::uint8_t number, Device& device, const BrokerReques
   }
   BrokerAnswer answer;
   answer.number = request.number;
-  const Answer booked = device.ledger ? device.ledger->book(request.a, live_.memory()) : Answer::unusable;
+  const Answer booked = device.ledger ? device.ledger->book(request.bytes, live_.memory()) : Answer::unusable;
   if (booked == Answer::unusable && !std::exchange(device.ledger_failed, true)) {
     base::log_line((is_limited ? "no memory, since its limit cannot be kept: " : "memory is not booked: ") +
                    (device.ledger ? device.ledger->problem() : problem));
     device.ledger.reset();
   }
-  answer.yes = booked == Answer::booked || (booked == Answer::unusable && !is_limited) ? 1 : 0;
-  answer.a = booked == Answer::beyond ? device.ledger->excess() : request.a;
+  answer.result = booked == Answer::booked || (booked == Answer::unusable && !is_limited) ? 1 : 0;
+  answer.excess = booked == Answer::beyond ? device.ledger->excess() : request.bytes;
   send(answer, number, device);
 }
 
@@ -309,8 +332,8 @@ bool Broker::State::handle(const BrokerRequest& request) {
   if (request.op == BrokerOp::declare) {
     if (sealed_ || devices_.size() == kMostBrokeredDevices) return false;
     devices_.push_back(std::make_unique<Device>());
-    devices_.back()->identity = request.a;
-    devices_.back()->name = text_in(request.text);
+    devices_.back()->identity = request.identity;
+    devices_.back()->name = text_in(request.name);
     return true;
   }
   if (request.op == BrokerOp::seal) return !std::exchange(sealed_, true);
@@ -331,7 +354,7 @@ bool Broker::State::handle(const BrokerRequest& request) {
       book(request.device, device, request);
       return true;
     case BrokerOp::release:
-      if (device.ledger) device.ledger->release(request.a);
+      if (device.ledger) device.ledger->release(request.bytes);
       return true;
     default:
       handle_turns(request.device, device, request);
@@ -352,15 +375,15 @@ bool Broker::State::receive() {
 // Until there is something to do, at the latest for the period. A request is read only while what has been sent before is read, so that
 // whoever reads no answers gets none, and waits. True: the channel is to be read.
 bool Broker::State::wait() {
+  auto until = apply_weights();
   const bool can_send = this->can_send();
   if (can_send) send_news();
-  const auto rest =
-      std::chrono::ceil<std::chrono::milliseconds>(receives_at_ - base::RateLimit::Clock::now());
-  const bool may_receive = can_send && rest.count() <= 0;
+  const auto now = base::RateLimit::Clock::now();
+  const bool may_receive = can_send && receives_at_ <= now;
+  if (can_send && !may_receive) until = std::min(until, receives_at_);
+  const auto rest = std::chrono::ceil<std::chrono::milliseconds>(until - now);
   const int events = !can_send ? POLLOUT : may_receive ? POLLIN : 0;
-  const int most = !can_send || may_receive
-                       ? kPeriodMs
-                       : static_cast<int>(std::min<std::int64_t>(rest.count(), kPeriodMs));
+  const int most = static_cast<int>(std::clamp<std::int64_t>(rest.count(), 0, kPeriodMs));
   std::array<pollfd, 2> watched{pollfd{channel_, static_cast<short>(events), 0},
                                 pollfd{news_.descriptor(), POLLIN, 0}};
   if (::poll(watched.data(), watched.size(), most) <= 0) return false;

@@ -8,7 +8,7 @@
 //
 // The other process may be stopped, or slow to read. News of a device waits until there is room, is then the newest, and ends nothing. What it
 // asks for is read only while it reads what it was told, and what wakes all other participants (joins, leaves) at a limited rate for
-// each device: the rest waits in the socket.
+// each device: the rest waits in the socket. Of changes of its weight, which hold all others up, the last of some milliseconds counts.
 //
 // What the other process says of itself (its counters, which it writes into a page that it shares with the broker; that it has ended its
 // turn; how long of a turn it has left the device idle, at most what that has lasted) is its word.

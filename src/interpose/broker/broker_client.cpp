@@ -35,8 +35,8 @@ void BrokerClient::declare(std::vector<Device> devices) {
   for (const Device& each : devices_) {
     BrokerRequest request;
     request.op = BrokerOp::declare;
-    request.a = each.identity;
-    put_text(request.text, each.name);
+    request.identity = each.identity;
+    put_text(request.name, each.name);
     tell(request);
   }
   tell(BrokerRequest{});

@@ -6,12 +6,11 @@
 namespace cleave::interpose {
 namespace {
 
-BrokerRequest request_of(BrokerOp op, std::uint8_t device, std::uint64_t a) {
+BrokerRequest request_of(BrokerOp op, std::uint8_t device) {
   BrokerRequest request;
   request.op = op;
   request.device = device;
-  request.a = a;
-  request.at = turns::monotonic_now();
+  request.sent_at = turns::monotonic_now();
   return request;
 }
 
@@ -51,20 +50,22 @@ void BrokeredTurns::lose() noexcept {
   if (problem_.empty()) problem_ = problem_of_broker();
 }
 
-void BrokeredTurns::tell(BrokerOp op, turns::Ns a) noexcept {
-  if (device_ && joined_) client_.tell(request_of(op, *device_, static_cast<std::uint64_t>(a)));
+void BrokeredTurns::tell(BrokerOp op, turns::Ns duration, std::uint32_t divisor) noexcept {
+  if (!device_ || !joined_) return;
+  BrokerRequest request = request_of(op, *device_);
+  request.duration = duration;
+  request.divisor = divisor;
+  client_.tell(request);
 }
 
-std::optional<BrokerAnswer> BrokeredTurns::call(BrokerOp op, std::uint64_t a,
-                                                const std::atomic<int>* interrupt) noexcept {
+std::optional<BrokerAnswer> BrokeredTurns::call(BrokerOp op, const std::atomic<int>* interrupt) noexcept {
   if (!device_ || !joined_) return std::nullopt;
   bool interrupted = false;
   const auto look = [&] {
     if (interrupt == nullptr || interrupt->load() == 0 || std::exchange(interrupted, true)) return;
     tell(BrokerOp::interrupt);
   };
-  auto answer =
-      client_.call(request_of(op, *device_, a), interrupt != nullptr ? look : std::function<void()>());
+  auto answer = client_.call(request_of(op, *device_), interrupt != nullptr ? look : std::function<void()>());
   if (!answer) lose();
   return answer;
 }
@@ -72,10 +73,10 @@ std::optional<BrokerAnswer> BrokeredTurns::call(BrokerOp op, std::uint64_t a,
 bool BrokeredTurns::enter(std::string& problem) {
   if (joined_) return true;
   if (!device_) return problem = "it is not one of the server's devices", false;
-  BrokerRequest request = request_of(BrokerOp::join, *device_, 0);
-  request.flag = options_.declared ? 1 : 0;
+  BrokerRequest request = request_of(BrokerOp::join, *device_);
+  request.declared = options_.declared ? 1 : 0;
   const auto answer = client_.call(request);
-  if (answer && answer->yes != 0) return true;
+  if (answer && answer->result != 0) return true;
   problem = answer ? text_in(answer->problem) : problem_of_broker();
   if (!answer) lose();
   return false;
@@ -88,14 +89,14 @@ void BrokeredTurns::leave() noexcept {
 }
 
 void BrokeredTurns::set_weight(std::uint32_t /*weight*/, std::uint32_t divisor) noexcept {
-  if (divisor_.exchange(divisor) != divisor) tell(BrokerOp::weigh, divisor);
+  if (divisor_.exchange(divisor) != divisor) tell(BrokerOp::weigh, 0, divisor);
 }
 
 bool BrokeredTurns::begin() noexcept { return get_device(BrokerOp::begin, nullptr); }
 
 bool BrokeredTurns::should_yield() noexcept {
   const auto answer = call(BrokerOp::should_yield);
-  return answer && answer->yes != 0;
+  return answer && answer->result != 0;
 }
 
 bool BrokeredTurns::yield(const std::atomic<int>* interrupt) noexcept {
@@ -104,9 +105,9 @@ bool BrokeredTurns::yield(const std::atomic<int>* interrupt) noexcept {
 
 bool BrokeredTurns::get_device(BrokerOp op, const std::atomic<int>* interrupt) noexcept {
   const turns::Ns asked = turns::monotonic_now();
-  const auto answer = call(op, 0, interrupt);
-  if (!answer || answer->yes == 0) return false;
-  grant_delay_ = turns::monotonic_now() - std::max(asked, static_cast<turns::Ns>(answer->b));
+  const auto answer = call(op, interrupt);
+  if (!answer || answer->result == 0) return false;
+  grant_delay_ = turns::monotonic_now() - std::max(asked, answer->turn_began);
   return true;
 }
 

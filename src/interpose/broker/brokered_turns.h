@@ -39,8 +39,8 @@ class BrokeredTurns final : public turns::Turns {
   [[nodiscard]] std::string problem() noexcept override;
 
  private:
-  void tell(BrokerOp op, turns::Ns a = 0) noexcept;
-  [[nodiscard]] std::optional<BrokerAnswer> call(BrokerOp op, std::uint64_t a = 0,
+  void tell(BrokerOp op, turns::Ns duration = 0, std::uint32_t divisor = 1) noexcept;
+  [[nodiscard]] std::optional<BrokerAnswer> call(BrokerOp op,
                                                  const std::atomic<int>* interrupt = nullptr) noexcept;
   bool get_device(BrokerOp op, const std::atomic<int>* interrupt) noexcept;
   void follow(const BrokerAnswer& answer) noexcept;

@@ -13,50 +13,53 @@
 namespace cleave::interpose {
 
 enum class BrokerOp : std::uint8_t {
-  declare,  // a device: `a` is its identity, `text` its name. Not after `seal`
+  declare,  // a device: `identity` and `name`. Not after `seal`
   seal,     // all devices have been declared, and nothing that a client has sent has been read before
   // The turns on a device. With an answer:
-  join,  // `flag`: it has declared an intent, whatever its settings are
+  join,  // `declared`
   begin,
   yield,
   should_yield,
   show_life,
   // Without one:
   interrupt,  // the yield that waits
-  end,        // `a`: the grace
-  credit,     // `a`: the idle time
-  weigh,      // `a`: the divisor of the weight
+  end,        // `duration`: the grace
+  credit,     // `duration`: the idle time
+  weigh,      // `divisor`. Of several in a short time the last one counts
   leave,
   // The ledger of a device. With an answer: `book`.
-  book,     // `a` bytes
-  release,  // `a` bytes
+  book,     // `bytes`
+  release,  // `bytes`
 };
 inline constexpr auto kLastBrokerOp = BrokerOp::release;
 
 struct BrokerRequest {
   std::uint32_t number = 0;  // of the answer; 0: none is wanted
   BrokerOp op = BrokerOp::seal;
-  std::uint8_t device = 0;  // in the order in which they have been declared
-  std::uint8_t flag = 0;
+  std::uint8_t device = 0;    // in the order in which they have been declared
+  std::uint8_t declared = 0;  // 1: an intent, whatever the settings are
   std::uint8_t unused = 0;
-  std::uint64_t a = 0;
-  turns::Ns at = 0;  // when it is sent: of a turn that ends, what comes after is not used
-  std::array<char, 64> text{};
+  std::uint64_t identity = 0;
+  std::uint64_t bytes = 0;
+  turns::Ns duration = 0;
+  turns::Ns sent_at = 0;      // of a turn that ends, what comes after is not used
+  std::uint64_t divisor = 1;  // of the weight
+  std::array<char, 64> name{};
 };
-static_assert(sizeof(BrokerRequest) == 88);
+static_assert(sizeof(BrokerRequest) == 112);
 
 struct BrokerAnswer {
   std::uint32_t number = 0;  // 0: news
   std::uint8_t device = 0;
-  std::uint8_t yes = 0;  // what the call returns
+  std::uint8_t result = 0;  // of the call: 1: it has succeeded, or the answer is yes
   // How the device's turns are now.
   std::uint8_t takes_turns = 0;
   std::uint8_t has_joined = 0;
   std::uint8_t haste = 0;
   std::uint8_t pauses = 0;
   std::array<std::uint8_t, 2> unused{};
-  std::uint64_t a = 0;
-  std::uint64_t b = 0;  // of `begin` and `yield`: when the turn began
+  std::uint64_t excess = 0;  // of `book` that is beyond the limit: how many bytes too many
+  turns::Ns turn_began = 0;  // of `begin` and `yield`
   std::uint64_t waits = 0;
   std::array<char, 96> problem{};
 };

@@ -20,10 +20,10 @@ class BrokeredLedger final : public limits::MemoryLedger {
     BrokerRequest request;
     request.op = BrokerOp::book;
     request.device = device_;
-    request.a = bytes;
+    request.bytes = bytes;
     const auto answer = client_.call(request);
-    excess_ = answer ? answer->a : bytes;
-    if (!answer || answer->yes == 0) return Answer::beyond;
+    excess_ = answer ? answer->excess : bytes;
+    if (!answer || answer->result == 0) return Answer::beyond;
     booked_ += bytes;
     return Answer::booked;
   }
@@ -39,7 +39,7 @@ class BrokeredLedger final : public limits::MemoryLedger {
     BrokerRequest request;
     request.op = op;
     request.device = device_;
-    request.a = bytes;
+    request.bytes = bytes;
     client_.tell(request);
   }
 
