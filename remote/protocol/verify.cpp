@@ -1,16 +1,7 @@
 #include "remote/protocol/verify.h"
 
-#include "remote/protocol/limits.h"
-
 namespace cleave::remote {
 namespace {
-
-template <typename Message>
-const Message* verified(std::span<const std::byte> bytes) {
-  const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
-  flatbuffers::Verifier verifier(data, bytes.size(), kMaxDepth, kMaxTables);
-  return verifier.VerifyBuffer<Message>(nullptr) ? flatbuffers::GetRoot<Message>(data) : nullptr;
-}
 
 bool is_at_most(const flatbuffers::String* text, std::size_t most) {
   return text == nullptr || text->size() <= most;

@@ -7,9 +7,18 @@
 #include <cstdint>
 #include <span>
 
+#include "remote/protocol/limits.h"
 #include "remote/protocol/messages.h"
 
 namespace cleave::remote {
+
+// FlatBuffers' own bounds alone.
+template <typename Message>
+const Message* verified(std::span<const std::byte> bytes) {
+  const auto* const data = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  flatbuffers::Verifier verifier(data, bytes.size(), kMaxDepth, kMaxTables);
+  return verifier.VerifyBuffer<Message>(nullptr) ? flatbuffers::GetRoot<Message>(data) : nullptr;
+}
 
 const wire::Hello* verified_hello(std::span<const std::byte> bytes);
 const wire::Peer* verified_peer(std::span<const std::byte> bytes);

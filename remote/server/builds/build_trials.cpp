@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "remote/server/packets.h"
 #include "remote/transport/descriptor_passing.h"
 
 namespace cleave::remote::server {
@@ -65,7 +66,7 @@ BuildTrials::Process BuildTrials::start() const {
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return {};
   Process process{-1, base::FileDescriptor(ends[0]), 0};
   const base::FileDescriptor its_end(ends[1]);
-  if (::send(ends[0], options_.data(), options_.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) return {};
+  if (!send_packet_now(ends[0], encode(options_))) return {};
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   sigset_t none;

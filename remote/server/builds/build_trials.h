@@ -20,6 +20,7 @@
 #include "base/digest.h"
 #include "base/file_descriptor.h"
 #include "base/mutex.h"
+#include "daemon/options.h"
 #include "remote/server/builds/build_limits.h"
 #include "remote/server/builds/trial_request.h"
 
@@ -41,8 +42,8 @@ class BuildTrials {
     std::string problem;  // for users
   };
 
-  // `options`: the encoded options of this process (supervisor/worker_messages.h), for its trial processes.
-  BuildTrials(std::string options, const BuildLimits& limits)
+  // `options`: those that this process was given, for its trial processes.
+  BuildTrials(std::vector<daemon::GivenValue> options, const BuildLimits& limits)
       : options_(std::move(options)), limits_(limits) {}
   BuildTrials(const BuildTrials&) = delete;
   BuildTrials& operator=(const BuildTrials&) = delete;
@@ -72,7 +73,7 @@ class BuildTrials {
   [[nodiscard]] Process start() const;
   void put_back(Process process);
 
-  const std::string options_;
+  const std::vector<daemon::GivenValue> options_;
   const BuildLimits limits_;
   base::Mutex mutex_;
   std::vector<Process> idle_ CLEAVE_GUARDED_BY(mutex_);

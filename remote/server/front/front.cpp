@@ -29,9 +29,7 @@
 #include "remote/server/supervisor/front_counters.h"
 #include "remote/server/supervisor/received_options.h"
 #include "remote/server/supervisor/spawn.h"
-#include "remote/server/supervisor/worker_messages.h"
 #include "remote/server/worker/privileges.h"
-#include "remote/transport/descriptor_passing.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -74,7 +72,7 @@ class Front {
  private:
   bool step();
   bool read_control();
-  bool read_credentials(const std::string& body, std::vector<base::FileDescriptor>& descriptors);
+  bool read_credentials(const ipc::Credentials& sent, std::vector<base::FileDescriptor>& descriptors);
   void accept_from(const Listener& listener);
   void admit(base::FileDescriptor socket, ListenerKind kind);
   void look_at(Id id);
@@ -104,47 +102,35 @@ class Front {
 
 // False: the supervisor has ended.
 bool Front::read_control() {
-  std::string text(kMaxPacket, '\0');
-  std::vector<base::FileDescriptor> descriptors;
-  const auto bytes = std::as_writable_bytes(std::span(text));
-  const long got = receive_with_descriptors(control_.get(), bytes, descriptors, MSG_DONTWAIT);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
-  if (got <= 0) return false;
-  const std::string body = text.substr(1, static_cast<std::size_t>(got) - 1);
-  Listener listener;
-  Verdict verdict;
-  switch (static_cast<FrontMessage>(text[0])) {
-    case FrontMessage::listener:
-      if (descriptors.empty() || !decode(body, listener.kind)) return false;
-      listener.socket = std::move(descriptors.front());
-      ::fcntl(listener.socket.get(), F_SETFL, ::fcntl(listener.socket.get(), F_GETFL) | O_NONBLOCK);
-      listeners_.push_back(std::move(listener));
-      return true;
-    case FrontMessage::counters:
-      if (!descriptors.empty()) counters_ = SharedCounters::map(std::move(descriptors.front()));
-      if (counters_ != nullptr) peers_.count_in(**counters_);
-      return counters_ != nullptr;
-    case FrontMessage::credentials:
-      return read_credentials(body, descriptors);
-    case FrontMessage::verdict:
-      if (!decode(body, verdict)) return false;
-      greeter_.judge(verdict);
-      return true;
-    case FrontMessage::worker:
-      peers_.handle(text.substr(0, static_cast<std::size_t>(got)));
-      return true;
+  PacketReader reader;
+  if (reader.read_socket(control_.get(), MSG_DONTWAIT) == ReadStatus::timeout) return true;
+  std::vector<base::FileDescriptor>& descriptors = reader.descriptors;
+  if (const auto* const verdict = reader.get<ipc::Verdict>(); verdict != nullptr)
+    return greeter_.judge(*verdict), true;
+  if (const auto* const message = reader.get<ipc::PeerMessage>(); message != nullptr)
+    return peers_.handle(decode(*message)), true;
+  if (const auto* const sent = reader.get<ipc::Credentials>(); sent != nullptr)
+    return read_credentials(*sent, descriptors);
+  if (descriptors.empty()) return false;
+  if (const auto* const kind = reader.get<ipc::Listener>(); kind != nullptr) {
+    Listener listener{std::move(descriptors.front()), {kind->tls(), kind->is_unix()}};
+    ::fcntl(listener.socket.get(), F_SETFL, ::fcntl(listener.socket.get(), F_GETFL) | O_NONBLOCK);
+    listeners_.push_back(std::move(listener));
+    return true;
   }
-  return false;
+  if (reader.get<ipc::Counters>() == nullptr) return false;
+  counters_ = SharedCounters::map(std::move(descriptors.front()));
+  if (counters_ != nullptr) peers_.count_in(**counters_);
+  return counters_ != nullptr;
 }
 
 // The supervisor has found no mistake in them.
-bool Front::read_credentials(const std::string& body, std::vector<base::FileDescriptor>& descriptors) try {
-  CredentialsSent sent;
-  if (!decode(body, sent) || descriptors.size() != std::size_t{sent.tokens} + std::size_t{sent.clients})
-    return false;
+bool Front::read_credentials(const ipc::Credentials& sent,
+                             std::vector<base::FileDescriptor>& descriptors) try {
+  if (descriptors.size() != std::size_t{sent.tokens()} + std::size_t{sent.clients()}) return false;
   CredentialFiles files;
-  if (sent.tokens) files.tokens = std::move(descriptors.front());
-  if (sent.clients) files.clients = std::move(descriptors.back());
+  if (sent.tokens()) files.tokens = std::move(descriptors.front());
+  if (sent.clients()) files.clients = std::move(descriptors.back());
   greeter_.set_credentials(std::make_shared<const Credentials>(options_, files));
   return true;
 } catch (const OptionError& error) {

@@ -6,7 +6,7 @@
 
 namespace cleave::remote::server {
 
-// From its supervisor, to which standard input leads, it gets options and listening sockets (supervisor/front_messages.h).
+// From its supervisor, to which standard input leads, it gets options and listening sockets (packets.h).
 // Returns the process's exit status when the supervisor has ended. Throws OptionError.
 int run_front();
 

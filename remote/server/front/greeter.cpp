@@ -10,7 +10,6 @@
 #include "remote/server/front/relay.h"
 #include "remote/server/front/socket_pair.h"
 #include "remote/server/log.h"
-#include "remote/transport/descriptor_passing.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -161,13 +160,12 @@ std::string Greeter::introduce(Introduction introduction, int descriptor,
   const std::uint32_t id = introduction.id = ++latest_;
   verdicts_.emplace(id, std::nullopt);
   lock.unlock();
-  const std::string packet = encode(introduction);
-  const bool sent = send_with_descriptor(control_, std::as_bytes(std::span(packet)), descriptor);
+  const bool sent = send_packet(control_, encode(introduction), std::span(&descriptor, 1));
   lock.lock();
   const auto found = verdicts_.find(id);
   bool has_to_wait = false;
   while (sent) {  // until there is a verdict, or the process ends with the supervisor
-    if (found->second && found->second->answer != Verdict::Answer::waits) break;
+    if (found->second && found->second->answer != ipc::Answer::waits) break;
     if (found->second) has_to_wait = true;
     found->second.reset();
     if (!has_to_wait) {
@@ -179,15 +177,15 @@ std::string Greeter::introduce(Introduction introduction, int descriptor,
     lock.lock();
     if (!found->second) judged_.wait_for(lock, kLookPeriod);
   }
-  const Verdict verdict = found->second.value_or(Verdict{id, Verdict::Answer::refused, "the server stops"});
+  const Verdict verdict = found->second.value_or(Verdict{ipc::Answer::refused, "the server stops"});
   verdicts_.erase(found);
-  return verdict.answer == Verdict::Answer::admitted ? "" : verdict.why;
+  return verdict.answer == ipc::Answer::admitted ? "" : verdict.why;
 }
 
-void Greeter::judge(const Verdict& verdict) {
+void Greeter::judge(const ipc::Verdict& verdict) {
   const base::MutexLock lock(mutex_);
-  const auto found = verdicts_.find(verdict.id);
-  if (found != verdicts_.end()) found->second = verdict;
+  const auto found = verdicts_.find(verdict.id());
+  if (found != verdicts_.end()) found->second = {verdict.answer(), verdict.why()->str()};
   judged_.notify_all();
 }
 

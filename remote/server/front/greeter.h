@@ -20,7 +20,6 @@
 #include "remote/server/front/unknown_peer.h"
 #include "remote/server/options.h"
 #include "remote/server/peers/peer_desk.h"
-#include "remote/server/supervisor/front_messages.h"
 #include "remote/transport/descriptor_passing.h"
 #include "remote/transport/stream.h"
 
@@ -61,7 +60,7 @@ class Greeter {
   // False: there is no thread or no memory for it; the connection is closed, and `ended` is not called.
   bool start(Arrival arrival, Ended ended) noexcept;
   // The supervisor's answer to an introduction.
-  void judge(const Verdict& verdict) CLEAVE_EXCLUDES(mutex_);
+  void judge(const ipc::Verdict& verdict) CLEAVE_EXCLUDES(mutex_);
 
  private:
   struct Streams {
@@ -70,6 +69,11 @@ class Greeter {
     std::unique_ptr<Stream> inside;           // to the worker, if TLS ends here
     Duration stall_timeout{};                 // of the outside
     std::optional<std::uint64_t> supplier{};  // the worker whose contents another server fetches; counted
+  };
+
+  struct Verdict {
+    ipc::Answer answer = ipc::Answer::refused;
+    std::string why;
   };
 
   void greet(Arrival& arrival, const Ended& ended) noexcept;

@@ -9,8 +9,8 @@
 
 #include "remote/protocol/messages.h"
 #include "remote/server/front/credentials.h"
+#include "remote/server/packets.h"
 #include "remote/server/peers/peer_handshake.h"
-#include "remote/server/supervisor/front_messages.h"
 #include "remote/transport/frames.h"
 
 namespace cleave::remote::server {

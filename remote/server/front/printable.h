@@ -1,8 +1,9 @@
 // Names that clients give, as they may go into logs.
 //
-// Thread-safe: a pure function. Nothing in it grows: a character of several bytes becomes one.
+// Thread-safe: pure functions. Nothing grows in the first one: a character of several bytes becomes one.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -13,5 +14,11 @@ namespace cleave::remote::server {
 
 // What of it may be displayed, and not too long.
 inline std::string printable(std::string_view text) { return base::displayable(text.substr(0, kMaxName)); }
+
+// What a client says that it is called, for the log, where it must not pass for what the server says of it.
+inline std::string quoted(std::string name) {
+  std::replace(name.begin(), name.end(), '"', '\'');
+  return '"' + name + '"';
+}
 
 }  // namespace cleave::remote::server

@@ -10,9 +10,7 @@
 #include "remote/server/front/relay.h"
 #include "remote/server/front/socket_pair.h"
 #include "remote/server/log.h"
-#include "remote/server/supervisor/front_messages.h"
 #include "remote/transport/connect.h"
-#include "remote/transport/descriptor_passing.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -26,30 +24,31 @@ constexpr std::chrono::seconds kConnectTime{kHelloSeconds};
 
 }  // namespace
 
-bool PeerDesk::send(std::uint64_t worker, const PeerMessage& message, int descriptor) const {
-  const std::string packet = encode(WorkerPacket{worker, encode(message)});
-  const std::span<const int> descriptors(&descriptor, descriptor >= 0 ? 1 : 0);
-  return send_with_descriptors(control_, std::as_bytes(std::span(packet)), descriptors);
+bool PeerDesk::send(const PeerMessage& message, int descriptor) const {
+  return send_packet(control_, encode(message), std::span(&descriptor, descriptor >= 0 ? 1 : 0));
 }
 
-void PeerDesk::handle(const std::string& packet) {
-  WorkerPacket from;
-  PeerMessage request;
-  if (!decode(packet, from)) return;
-  if (!decode(from.body, request)) return;
-  if (request.kind == PeerMessage::Kind::offer) offer(from.worker, request);
-  if (request.kind == PeerMessage::Kind::fetch) begin_fetch(from.worker, std::move(request));
+bool PeerDesk::fail(const PeerMessage& request, std::string why) const {
+  return send({.kind = PeerMessage::Kind::failed,
+               .worker = request.worker,
+               .number = request.number,
+               .why = std::move(why)});
 }
 
-void PeerDesk::offer(std::uint64_t worker, const PeerMessage& request) {
+void PeerDesk::handle(PeerMessage request) {
+  if (request.kind == PeerMessage::Kind::offer) offer(request);
+  if (request.kind == PeerMessage::Kind::fetch) begin_fetch(std::move(request));
+}
+
+void PeerDesk::offer(const PeerMessage& request) {
   base::MutexLock lock(mutex_);
-  const auto ticket = tickets_.add({worker, request.number}, steady_clock::now());
+  const auto ticket = tickets_.add({request.worker, request.number}, steady_clock::now());
   lock.unlock();
-  if (ticket) {
-    send(worker, {.kind = PeerMessage::Kind::offered, .number = request.number, .ticket = as_bytes(*ticket)});
-  } else {
-    send(worker, {.kind = PeerMessage::Kind::failed, .number = request.number, .why = "no random numbers"});
-  }
+  if (!ticket) return void(fail(request, "no random numbers"));
+  send({.kind = PeerMessage::Kind::offered,
+        .worker = request.worker,
+        .number = request.number,
+        .ticket = as_bytes(*ticket)});
 }
 
 std::optional<OfferedContents> PeerDesk::admit(Stream& stream, FrameReader& input, const PeerOpening& opening,
@@ -84,28 +83,26 @@ void PeerDesk::end_relay(std::uint64_t worker) {
 }
 
 bool PeerDesk::deliver(const OfferedContents& contents, int descriptor) const {
-  return send(contents.worker, {.kind = PeerMessage::Kind::arrived, .number = contents.number}, descriptor);
+  return send({.kind = PeerMessage::Kind::arrived, .worker = contents.worker, .number = contents.number},
+              descriptor);
 }
 
-void PeerDesk::begin_fetch(std::uint64_t worker, PeerMessage request) {
-  const PeerMessage refusal{
-      .kind = PeerMessage::Kind::failed, .number = request.number, .why = "too many transfers are under way"};
-  if (!count_fetch(worker)) {
-    send(worker, refusal);
-    return;
-  }
+void PeerDesk::begin_fetch(PeerMessage request) {
+  constexpr const char* kTooMany = "too many transfers are under way";
+  const std::uint64_t worker = request.worker;
+  if (!count_fetch(worker)) return void(fail(request, kTooMany));
   try {
-    std::thread([this, worker, request = std::move(request)] {
+    std::thread([this, worker, request] {
       try {
-        fetch(worker, request);
+        fetch(request);
       } catch (const std::exception& error) {  // no memory, or no descriptors
-        send(worker, {.kind = PeerMessage::Kind::failed, .number = request.number, .why = error.what()});
+        fail(request, error.what());
       }
       end_fetch(worker);
     }).detach();
   } catch (const std::exception&) {
     end_fetch(worker);
-    send(worker, refusal);
+    fail(request, kTooMany);
   }
 }
 
@@ -165,25 +162,22 @@ void PeerDesk::log_failure(std::string line) {
 }
 
 // The connection itself goes to the worker where it is plain. Where it is TLS this thread passes the bytes on.
-void PeerDesk::fetch(std::uint64_t worker, const PeerMessage& request) {
+void PeerDesk::fetch(const PeerMessage& request) {
   bool is_tls = false;
   std::string why;
   const std::unique_ptr<Stream> source = connect(request, is_tls, why);
   if (!source) {
     log_failure("contents are not fetched from another server: " + why);
-    send(worker, {.kind = PeerMessage::Kind::failed, .number = request.number, .why = why});
-    return;
+    return void(fail(request, why));
   }
-  const PeerMessage answer{.kind = PeerMessage::Kind::connected, .number = request.number};
-  if (!is_tls) {
-    send(worker, answer, source->descriptor());
-    return;
-  }
+  const PeerMessage answer{
+      .kind = PeerMessage::Kind::connected, .worker = request.worker, .number = request.number};
+  if (!is_tls) return void(send(answer, source->descriptor()));
   std::unique_ptr<Stream> inside;
   {
     SocketPair pair;
     inside = make_socket_stream(pair.ours.release());
-    if (!send(worker, answer, pair.theirs.get())) return;
+    if (!send(answer, pair.theirs.get())) return;
   }
   relay(*source, *inside, kPeerStallTime, kPeerStallTime);
 }

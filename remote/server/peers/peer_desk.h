@@ -14,8 +14,8 @@
 #include "base/mutex.h"
 #include "remote/server/front/refusal_log.h"
 #include "remote/server/options.h"
+#include "remote/server/packets.h"
 #include "remote/server/peers/peer_handshake.h"
-#include "remote/server/peers/peer_messages.h"
 #include "remote/server/peers/ticket_store.h"
 #include "remote/server/supervisor/front_counters.h"
 #include "remote/transport/stream.h"
@@ -37,7 +37,7 @@ class PeerDesk {
   void count_in(FrontCounters& counters) { counters_ = &counters; }
 
   // A worker's message, as the supervisor has passed it on. Does not wait.
-  void handle(const std::string& packet) CLEAVE_EXCLUDES(mutex_);
+  void handle(PeerMessage request) CLEAVE_EXCLUDES(mutex_);
 
   // A server that wants contents: lets it prove that it may have them, which uses up its ticket. Empty: it has not; `why` says
   // what it did.
@@ -57,10 +57,11 @@ class PeerDesk {
   static constexpr unsigned kMaxRelays = 8;
   static constexpr unsigned kMaxRelaysOfAll = 128;
 
-  bool send(std::uint64_t worker, const PeerMessage& message, int descriptor = -1) const;
-  void offer(std::uint64_t worker, const PeerMessage& request) CLEAVE_EXCLUDES(mutex_);
-  void begin_fetch(std::uint64_t worker, PeerMessage request) CLEAVE_EXCLUDES(mutex_);
-  void fetch(std::uint64_t worker, const PeerMessage& request);
+  bool send(const PeerMessage& message, int descriptor = -1) const;
+  bool fail(const PeerMessage& request, std::string why) const;
+  void offer(const PeerMessage& request) CLEAVE_EXCLUDES(mutex_);
+  void begin_fetch(PeerMessage request) CLEAVE_EXCLUDES(mutex_);
+  void fetch(const PeerMessage& request);
   std::unique_ptr<Stream> connect(const PeerMessage& request, bool& is_tls, std::string& why) const;
   bool count_fetch(std::uint64_t worker) CLEAVE_EXCLUDES(mutex_);
   void log_failure(std::string line) CLEAVE_EXCLUDES(mutex_);

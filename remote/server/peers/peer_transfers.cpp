@@ -44,7 +44,7 @@ bool PeerTransfers::ask(Waiting waiting, PeerMessage message) {
     waiting_.emplace(message.number, std::move(waiting));
   }
   // Its answer may come before this returns.
-  if (to_front_ && to_front_(encode(message))) return true;
+  if (to_front_ && to_front_(message)) return true;
   return !take(message.number);
 }
 
@@ -66,9 +66,7 @@ std::optional<PeerTransfers::Waiting> PeerTransfers::take(std::uint32_t number) 
   return std::move(found.mapped());
 }
 
-void PeerTransfers::handle(const std::string& text, base::FileDescriptor descriptor) {
-  PeerMessage message;
-  if (!decode(text, message)) return;
+void PeerTransfers::handle(const PeerMessage& message, base::FileDescriptor descriptor) {
   if (message.kind == PeerMessage::Kind::offered) return note_offered(message);
   auto waiting = take(message.number);
   if (!waiting) return;  // it has become too old

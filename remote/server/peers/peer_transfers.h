@@ -18,8 +18,8 @@
 #include "base/file_descriptor.h"
 #include "base/mutex.h"
 #include "remote/server/memory/staging.h"
+#include "remote/server/packets.h"
 #include "remote/server/peers/contents_transfer.h"
-#include "remote/server/peers/peer_messages.h"
 #include "remote/server/session/outbox.h"
 
 namespace cleave::remote::server {
@@ -27,7 +27,7 @@ namespace cleave::remote::server {
 class PeerTransfers {
  public:
   // Sends a message to the front. False: it can't be reached.
-  using ToFront = std::function<bool(const std::string&)>;
+  using ToFront = std::function<bool(const PeerMessage&)>;
 
   // All must outlive this. `silence`: how long a source may send nothing.
   PeerTransfers(Outbox& outbox, Staging& staging, ToFront to_front, Duration silence)
@@ -45,7 +45,7 @@ class PeerTransfers {
   void forget(cl_mem buffer) CLEAVE_EXCLUDES(mutex_);
 
   // A message of the front's, and the descriptor that has come with it, which may be none.
-  void handle(const std::string& text, base::FileDescriptor descriptor) CLEAVE_EXCLUDES(mutex_);
+  void handle(const PeerMessage& message, base::FileDescriptor descriptor) CLEAVE_EXCLUDES(mutex_);
 
   // Forgets what is too old, and joins threads that have ended. To be called now and then.
   void tidy(Time now) CLEAVE_EXCLUDES(mutex_);

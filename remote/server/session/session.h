@@ -37,8 +37,8 @@ class ClientSession {
     return Time(Duration(busy_since_.load(std::memory_order_relaxed)));
   }
   // A message of the front's to this worker, with the descriptor that has come with it.
-  void handle_front(const std::string& text, base::FileDescriptor descriptor) {
-    context_.peers.handle(text, std::move(descriptor));
+  void handle_front(const PeerMessage& message, base::FileDescriptor descriptor) {
+    context_.peers.handle(message, std::move(descriptor));
   }
   // Returns staging memory to the system if none has been used for that long, ended trial processes, and transfers.
   void trim(Duration unused) {

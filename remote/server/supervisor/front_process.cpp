@@ -5,7 +5,6 @@
 #include <csignal>
 #include <cstring>
 #include <poll.h>
-#include <string>
 #include <unistd.h>
 #include <utility>
 
@@ -15,7 +14,6 @@
 #include "base/discard.h"
 #include "remote/server/log.h"
 #include "remote/server/supervisor/spawn.h"
-#include "remote/server/supervisor/worker_messages.h"
 #include "remote/transport/descriptor_passing.h"
 
 namespace cleave::remote::server {
@@ -27,11 +25,6 @@ using namespace std::chrono_literals;
 constexpr std::chrono::milliseconds kFirstDelay = 100ms;
 constexpr std::chrono::milliseconds kMaxDelay = 60s;
 constexpr std::chrono::seconds kWhile = 60s;
-
-bool send(int control, FrontMessage kind, const std::string& body, const std::vector<int>& descriptors) {
-  const std::string packet = static_cast<char>(kind) + body;
-  return send_with_descriptors(control, std::as_bytes(std::span(packet)), descriptors);
-}
 
 }  // namespace
 
@@ -52,11 +45,15 @@ bool FrontProcess::start() {
   process_ = spawned.process;
   ++latest_;
   control_ = base::FileDescriptor(spawned.control);
-  bool sent =
-      send(control_.get(), FrontMessage::counters, "", {counters_.descriptor()}) && send_credentials();
-  for (const FrontListener& one : listeners_)
-    sent = sent && send(control_.get(), FrontMessage::listener, encode(one.kind), {one.socket});
-  return sent;
+  const int counters = counters_.descriptor();
+  return send_packet(control_.get(), packet_of(ipc::CreateCounters), std::span(&counters, 1)) &&
+         send_credentials() &&
+         std::all_of(listeners_.begin(), listeners_.end(), [&](const FrontListener& one) {
+           return send_packet(control_.get(), packet_of([&](auto& builder) {
+                                return ipc::CreateListener(builder, one.kind.tls, one.kind.is_unix);
+                              }),
+                              std::span(&one.socket, 1));
+         });
 }
 
 void FrontProcess::set_credentials(CredentialFiles files) {
@@ -73,27 +70,23 @@ bool FrontProcess::send_credentials() {
   for (const base::FileDescriptor* each : {&credentials_.tokens, &credentials_.clients}) {
     if (each->is_open()) descriptors.push_back(each->get());
   }
-  return send(control_.get(), FrontMessage::credentials,
-              encode(CredentialsSent{credentials_.tokens.is_open(), credentials_.clients.is_open()}),
-              descriptors);
+  const Packet packet = packet_of([&](auto& builder) {
+    return ipc::CreateCredentials(builder, credentials_.tokens.is_open(), credentials_.clients.is_open());
+  });
+  return send_packet(control_.get(), packet, descriptors);
 }
 
 FrontProcess::Said FrontProcess::read() {
-  std::string text(kMaxPacket, '\0');
-  Newcomer newcomer;
-  newcomer.front = latest_;
-  const auto bytes = std::as_writable_bytes(std::span(text));
-  const long got = receive_with_descriptors(control_.get(), bytes, newcomer.descriptors, MSG_DONTWAIT);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return {};
-  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  PacketForWorker for_worker;
-  if (got > 0 && decode(text, for_worker.packet)) {
-    for_worker.descriptors = std::move(newcomer.descriptors);
-    return for_worker;
+  PacketReader reader;
+  if (reader.read_socket(control_.get(), MSG_DONTWAIT) == ReadStatus::timeout) return {};
+  if (const auto* const message = reader.get<ipc::PeerMessage>(); message != nullptr) {
+    MessageForWorker for_worker{decode(*message), std::move(reader.descriptors)};
+    if (!for_worker.message.is_request()) return for_worker;
   }
-  if (got > 0 && decode(text, newcomer.introduction)) {
+  if (const auto* const introduction = reader.get<ipc::Introduction>(); introduction != nullptr) {
+    Newcomer newcomer{decode(*introduction), std::move(reader.descriptors), latest_};
     if (!newcomer.descriptors.empty()) return newcomer;
-    answer(newcomer, Verdict::Answer::refused, "too many clients");  // this process has no descriptors left
+    answer(newcomer, ipc::Answer::refused, "too many clients");  // this process has no descriptors left
     return {};
   }
   log_line("the front has ended; it is started again");
@@ -102,20 +95,20 @@ FrontProcess::Said FrontProcess::read() {
 }
 
 // One that does not read its answers is stuck, and the server must not be.
-void FrontProcess::answer(const Newcomer& newcomer, Verdict::Answer answer, std::string why) {
+void FrontProcess::answer(const Newcomer& newcomer, ipc::Answer answer, std::string why) {
   if (newcomer.front != latest_ || !control_.is_open()) return;
-  const std::string packet = static_cast<char>(FrontMessage::verdict) +
-                             encode(Verdict{newcomer.introduction.id, answer, std::move(why)});
-  if (::send(control_.get(), packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) return;
+  const Packet verdict = packet_of([&](auto& builder) {
+    return ipc::CreateVerdict(builder, newcomer.introduction.id, answer, builder.CreateString(why));
+  });
+  if (send_packet_now(control_.get(), verdict)) return;
   log_line("the front does not answer; it is started again");
   end();
 }
 
-bool FrontProcess::forward(const WorkerPacket& packet) {
-  const std::string text = encode(packet);
+bool FrontProcess::forward(const PeerMessage& message) {
   // Most of the socket's buffer is left for verdicts: a worker may send as much as it likes.
   return control_.is_open() && wait_for(control_.get(), POLLOUT, Clock::now()) &&
-         ::send(control_.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
+         send_packet_now(control_.get(), encode(message));
 }
 
 void FrontProcess::end() {

@@ -12,8 +12,8 @@
 #include "base/file_descriptor.h"
 #include "daemon/options.h"
 #include "remote/server/front/credentials.h"
+#include "remote/server/packets.h"
 #include "remote/server/supervisor/front_counters.h"
-#include "remote/server/supervisor/front_messages.h"
 
 namespace cleave::remote::server {
 
@@ -30,8 +30,8 @@ struct Newcomer {
 };
 
 // To a worker, with what comes with it.
-struct PacketForWorker {
-  WorkerPacket packet;
+struct MessageForWorker {
+  PeerMessage message;
   std::vector<base::FileDescriptor> descriptors;
 };
 
@@ -58,13 +58,13 @@ class FrontProcess {
   // Where it says something; -1: it does not run.
   [[nodiscard]] int control() const { return control_.get(); }
   // What it says; nothing, or that it has ended: neither.
-  using Said = std::variant<std::monostate, Newcomer, PacketForWorker>;
+  using Said = std::variant<std::monostate, Newcomer, MessageForWorker>;
   Said read();
   // To the front that has introduced the newcomer; nothing if another one runs since.
-  void answer(const Newcomer& newcomer, Verdict::Answer answer, std::string why = {});
+  void answer(const Newcomer& newcomer, ipc::Answer answer, std::string why = {});
 
   // A worker's message. False: it is lost, since there is no front, or one that does not read. The worker notices.
-  [[nodiscard]] bool forward(const WorkerPacket& packet);
+  [[nodiscard]] bool forward(const PeerMessage& message);
   // Which front it is that runs.
   [[nodiscard]] unsigned number() const { return latest_; }
 

@@ -6,9 +6,10 @@
 
 #include <utility>
 
-#include "remote/server/peers/peer_messages.h"
-
 namespace cleave::remote::server {
+
+// A worker's that have not been answered; more end the worker.
+inline constexpr unsigned kMaxPeerRequests = 32;
 
 class FrontRequests {
  public:

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 
 #include "base/file_descriptor.h"
-#include "remote/server/supervisor/worker_messages.h"
+#include "remote/server/packets.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -124,8 +124,7 @@ Spawned spawn(const char* argument, const std::vector<daemon::GivenValue>& optio
     if (argument == std::string_view(kWorkerArgument) && !make_pipe(errors, 0)) return {};
     ::shutdown(control.get(), SHUT_RD);  // a worker cannot send there
   }
-  const std::string packet = encode(options);
-  if (::send(control.get(), packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) return {};
+  if (!send_packet_now(control.get(), encode(options))) return {};
   std::vector<std::string> texts{"cleave-serverd"};
   std::vector<std::string> variables = environment(neighbours);
   if (launch != nullptr) {

@@ -6,7 +6,6 @@
 // Not thread-safe: for the supervisor's thread.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -16,9 +15,6 @@
 #include "remote/server/sandbox/sandbox.h"
 
 namespace cleave::remote::server {
-
-// The most bytes of encoded options (worker_messages.h): they have to fit into the buffer of the control socket.
-inline constexpr std::size_t kMaxOptionsSize = std::size_t{64} << 10U;
 
 inline constexpr const char* kFrontArgument = "--front";
 inline constexpr const char* kWorkerArgument = "--worker";

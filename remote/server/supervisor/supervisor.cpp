@@ -15,6 +15,7 @@
 #include "base/file_descriptor.h"
 #include "daemon/listening_socket.h"
 #include "daemon/service_manager.h"
+#include "remote/server/front/printable.h"
 #include "remote/server/log.h"
 #include "remote/server/sandbox/sandbox.h"
 #include "remote/server/supervisor/client_count_file.h"
@@ -147,13 +148,14 @@ Obstacle Supervisor::obstacle_now(const Introduction& newcomer) const {
 
 void Supervisor::read_front() {
   FrontProcess::Said said = front_.read();
-  if (auto* const packet = std::get_if<PacketForWorker>(&said)) return workers_.forward(std::move(*packet));
+  if (auto* const message = std::get_if<MessageForWorker>(&said))
+    return workers_.forward(std::move(*message));
   auto* const newcomer = std::get_if<Newcomer>(&said);
   if (newcomer == nullptr) return;
   const Introduction& introduction = newcomer->introduction;
   // The file may have been read again since the front has looked at it.
   if (!named_.has(introduction.grant.tenant)) {
-    front_.answer(*newcomer, Verdict::Answer::refused, kRemoved);
+    front_.answer(*newcomer, ipc::Answer::refused, kRemoved);
     return discard(std::move(newcomer->descriptors));
   }
   named_.renew(newcomer->introduction.grant);
@@ -168,7 +170,7 @@ void Supervisor::read_front() {
   const std::string why = text_of(obstacle, introduction.grant.tenant);
   const bool may_wait = options_.queue_time.count() > 0 && !introduction.client.is_query;
   const bool waits = may_wait && waiting_.has_place_for(introduction);
-  front_.answer(*newcomer, waits ? Verdict::Answer::waits : Verdict::Answer::refused, why);
+  front_.answer(*newcomer, waits ? ipc::Answer::waits : ipc::Answer::refused, why);
   if (!waits) return discard(std::move(newcomer->descriptors));
   log_line("client " + introduction.peer + " " + quoted(introduction.client.name) +
            ": waits for a place: " + why);
@@ -177,7 +179,7 @@ void Supervisor::read_front() {
 }
 
 void Supervisor::admit(Newcomer newcomer) {
-  front_.answer(newcomer, Verdict::Answer::admitted);
+  front_.answer(newcomer, ipc::Answer::admitted);
   ++(newcomer.introduction.client.is_query ? statistics_.queries : statistics_.admitted);
   workers_.assign(std::move(newcomer));
 }
@@ -200,7 +202,7 @@ void Supervisor::serve_those_who_wait() {
 // One that has waited.
 void Supervisor::refuse(Newcomer newcomer, std::string why) {
   ++front_counters_->refused;
-  front_.answer(newcomer, Verdict::Answer::refused, std::move(why));
+  front_.answer(newcomer, ipc::Answer::refused, std::move(why));
   discard(std::move(newcomer.descriptors));
 }
 

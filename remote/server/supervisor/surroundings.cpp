@@ -3,10 +3,9 @@
 #include <unistd.h>
 
 #include "base/configuration.h"
+#include "remote/server/packets.h"
 #include "remote/server/sandbox/identity.h"
-#include "remote/server/supervisor/spawn.h"
 #include "remote/server/supervisor/trace_folder.h"
-#include "remote/server/supervisor/worker_messages.h"
 #include "remote/server/worker/privileges.h"
 #include "remote/transport/tls.h"
 

@@ -19,7 +19,6 @@
 #include "remote/server/supervisor/process_end.h"
 #include "remote/server/supervisor/received_options.h"
 #include "remote/server/supervisor/spawn.h"
-#include "remote/transport/descriptor_passing.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -27,10 +26,9 @@ namespace {
 // One that takes longer to leave is killed: the kernel leaves for it.
 constexpr std::chrono::seconds kLeaveTime{1};
 
-bool send_descriptor(int control, int descriptor) {
-  const char word = 'b';
-  const std::span<const int> all(&descriptor, descriptor >= 0 ? 1 : 0);
-  return send_with_descriptors(control, std::as_bytes(std::span(&word, 1)), all);
+// -1: there is none.
+bool send_channel(int control, int channel) {
+  return send_packet(control, packet_of(ipc::CreateBrokerChannel), std::span(&channel, channel >= 0 ? 1 : 0));
 }
 
 }  // namespace
@@ -46,19 +44,17 @@ WorkerBroker WorkerBrokers::start(const std::vector<daemon::GivenValue>& options
   broker.process = spawned.process;
   broker.control = base::FileDescriptor(spawned.control);
   broker.life = base::FileDescriptor(spawned.reports);
-  send_descriptor(broker.control.get(), its_end.get());
+  send_channel(broker.control.get(), its_end.get());
   return broker;
 }
 
 bool WorkerBrokers::connect(WorkerBroker& broker, int worker_control) {
   const base::FileDescriptor channel = std::move(broker.channel);
-  return send_descriptor(worker_control, channel.get());
+  return send_channel(worker_control, channel.get());
 }
 
 bool WorkerBrokers::assign(const WorkerBroker& broker, const Assignment& assignment) {
-  if (!broker.control.is_open()) return true;
-  const std::string packet = encode(assignment);
-  return ::send(broker.control.get(), packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
+  return !broker.control.is_open() || send_packet_now(broker.control.get(), encode(assignment));
 }
 
 WorkerBrokers::End WorkerBrokers::new_end(WorkerBroker& broker) {
@@ -105,24 +101,21 @@ bool has_limits(const Grant& grant) {
 int run_broker() {
   ::signal(SIGPIPE, SIG_IGN);
   static_cast<void>(receive_options(kBrokerArgument));
-  char word = 0;
-  std::vector<base::FileDescriptor> channel;
-  if (receive_with_descriptors(STDIN_FILENO, std::as_writable_bytes(std::span(&word, 1)), channel, 0) != 1 ||
-      channel.size() != 1)
-    return EXIT_SUCCESS;
-  interpose::Broker broker(channel.front().get());
-  std::string text(kMaxPacket, '\0');
-  const ssize_t got = ::recv(STDIN_FILENO, text.data(), text.size(), 0);
-  Assignment assignment;
-  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  if (got <= 0 || !decode(text, assignment)) {  // the server stops, and its workers with it
-    pollfd ended{channel.front().get(), 0, 0};
+  PacketReader reader;
+  reader.read_socket(STDIN_FILENO, 0);
+  if (reader.get<ipc::BrokerChannel>() == nullptr || reader.descriptors.empty()) return EXIT_SUCCESS;
+  const base::FileDescriptor channel = std::move(reader.descriptors.front());
+  interpose::Broker broker(channel.get());
+  reader.read_socket(STDIN_FILENO, 0);
+  const auto* const assignment = reader.get<ipc::Assignment>();
+  if (assignment == nullptr) {  // the server stops, and its workers with it
+    pollfd ended{channel.get(), 0, 0};
     while (::poll(&ended, 1, -1) < 0) {
     }
     std::_Exit(EXIT_SUCCESS);
   }
   const base::Configuration configuration =
-      base::load(environment_for(assignment.grant, base::process_environment()));
+      base::load(environment_for(decode(*assignment).grant, base::process_environment()));
   ::fcntl(STDOUT_FILENO, F_SETFL, O_NONBLOCK);
   const std::string why = broker.run(configuration, [] {
     const char sign = 'l';

@@ -12,9 +12,9 @@
 
 #include "base/file_descriptor.h"
 #include "daemon/options.h"
+#include "remote/server/packets.h"
 #include "remote/server/sandbox/sandbox.h"
 #include "remote/server/supervisor/places.h"
-#include "remote/server/supervisor/worker_messages.h"
 
 namespace cleave::remote::server {
 

@@ -11,13 +11,12 @@
 #include <sys/wait.h>
 
 #include "base/discard.h"
+#include "remote/server/front/printable.h"
 #include "remote/server/log.h"
-#include "remote/server/peers/peer_messages.h"
 #include "remote/server/supervisor/process_end.h"
 #include "remote/server/supervisor/spawn.h"
 #include "remote/server/supervisor/trace_folder.h"
 #include "remote/server/supervisor/worker_memory.h"
-#include "remote/server/supervisor/worker_messages.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -142,13 +141,12 @@ void Workers::assign(Connection connection) {
     const base::FileDescriptor trace = client.is_query ? base::FileDescriptor() : trace_file(*worker);
     assignment.is_traced = trace.is_open();
     if (trace.is_open()) descriptors.push_back(trace.get());
-    const std::string packet = encode(assignment);
     // First the broker: without one that has the limits the worker gets nothing to do.
     if (!WorkerBrokers::assign(worker->broker, assignment)) {
       close_control(*worker);
       continue;
     }
-    if (!send_with_descriptors(worker->control, std::as_bytes(std::span(packet)), descriptors)) {
+    if (!send_packet(worker->control, encode(assignment), descriptors)) {
       if (errno != EPIPE && errno != ECONNRESET) break;
       close_control(*worker);  // it has died
       continue;
@@ -188,13 +186,24 @@ base::FileDescriptor Workers::trace_file(const Worker& worker) const {
 }
 
 void Workers::read_message(Worker& worker) {
-  std::array<char, kMaxPacket> packet;
-  const ssize_t got = ::read(worker.reports.get(), packet.data(), packet.size());
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (got <= 0) return end_worker(worker);
-  const std::string text(packet.data() + 1, static_cast<std::size_t>(got) - 1);
-  switch (static_cast<WorkerMessage>(packet[0])) {
-    case WorkerMessage::taken:
+  PacketReader reader;
+  const ReadStatus got = reader.read_pipe(worker.reports.get());
+  if (got == ReadStatus::timeout) return;
+  if (got == ReadStatus::closed) return end_worker(worker);
+  if (const auto* const report = reader.get<ipc::Report>(); report != nullptr)
+    return note_report(worker, *report);
+  if (const auto* const message = reader.get<ipc::PeerMessage>(); message != nullptr) {
+    PeerMessage request = decode(*message);
+    if (request.is_request()) return forward(worker, std::move(request));
+  }
+  worker.end_reason = "its worker has sent what is no message";
+  close_control(worker);
+}
+
+void Workers::note_report(Worker& worker, const ipc::Report& report) {
+  const std::string text = report.text()->str();
+  switch (report.kind()) {
+    case ipc::ReportKind::taken:
       if (!worker.connection.is_open()) return;  // it has said so before
       worker.client = std::move(worker.connection.newcomer.descriptors.front());
       worker.connection.close();
@@ -204,22 +213,18 @@ void Workers::read_message(Worker& worker) {
                  std::to_string(worker.process) + ")");
       }
       return;
-    case WorkerMessage::to_front:
-      return forward(worker, text);
-    case WorkerMessage::refused:
+    case ipc::ReportKind::refused:
       count_end(worker, statistics_.refused_by_workers);
       worker.end_reason = std::string(kWord) + "refused: " + text;
       return;
-    case WorkerMessage::violation:
+    case ipc::ReportKind::violation:
       count_end(worker, statistics_.violations);
       worker.end_reason = std::string(kWord) + "protocol violation: " + text;
       return;
-    case WorkerMessage::ended:
+    case ipc::ReportKind::ended:
       worker.end_reason = std::string(kWord) + "disconnected: " + text;
       return;
   }
-  worker.end_reason = "its worker has sent what is no message";
-  close_control(worker);
 }
 
 // It is the worker's word, which may be anybody's code: no worker can raise the server's counters by more than one client that has
@@ -229,27 +234,28 @@ void Workers::count_end(Worker& worker, std::atomic<std::uint64_t>& counter) {
   ++counter;
 }
 
-// Nothing that a client sends is read here: the worker may be anybody's code, and what it says is the front's to judge.
-void Workers::forward(Worker& worker, const std::string& body) {
+// The worker may be anybody's code, and what it asks for is the front's to judge.
+void Workers::forward(Worker& worker, PeerMessage message) {
   if (worker.state != Worker::State::client || !worker.requests.begin(front_.number())) {
     worker.end_reason = "its worker asks for too much";
     return close_control(worker);
   }
-  if (!front_.forward({worker.number, body})) worker.requests.lose();
+  message.worker = worker.number;
+  if (!front_.forward(message)) worker.requests.lose();
 }
 
 // To a worker that does not read it is lost.
-void Workers::forward(PacketForWorker packet) {
+void Workers::forward(MessageForWorker message) {
   const auto found = std::find_if(workers_.begin(), workers_.end(), [&](const Worker& worker) {
-    return worker.number == packet.packet.worker && worker.control >= 0;
+    return worker.number == message.message.worker && worker.control >= 0;
   });
-  if (found == workers_.end()) return discard(std::move(packet.descriptors));
-  if (is_answer(packet.packet.body)) found->requests.end(front_.number());
+  if (found == workers_.end()) return discard(std::move(message.descriptors));
+  if (message.message.kind != PeerMessage::Kind::arrived) found->requests.end(front_.number());
   std::vector<int> descriptors;
-  for (const base::FileDescriptor& each : packet.descriptors) descriptors.push_back(each.get());
+  for (const base::FileDescriptor& each : message.descriptors) descriptors.push_back(each.get());
   if (wait_for(found->control, POLLOUT, steady_clock::now()))
-    send_with_descriptors(found->control, std::as_bytes(std::span(packet.packet.body)), descriptors);
-  discard(std::move(packet.descriptors));
+    send_packet(found->control, encode(message.message), descriptors);
+  discard(std::move(message.descriptors));
 }
 
 void Workers::close_control(Worker& worker) {

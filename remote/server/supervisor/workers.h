@@ -49,7 +49,7 @@ class Workers {
   void end_removed(const NamedGrants& named);
 
   // A message of the front's, if its worker is still there.
-  void forward(PacketForWorker packet);
+  void forward(MessageForWorker message);
 
   // Adds what is to be polled, and then, after poll(), takes note of what has happened.
   void add_to(std::vector<pollfd>& polled);
@@ -119,7 +119,8 @@ class Workers {
   // Not open: none is wanted, or it cannot be written, which is logged.
   [[nodiscard]] base::FileDescriptor trace_file(const Worker& worker) const;
   void read_message(Worker& worker);
-  void forward(Worker& worker, const std::string& body);
+  void forward(Worker& worker, PeerMessage message);
+  void note_report(Worker& worker, const ipc::Report& report);
   void read_last_messages(Worker& worker);
   static void read_errors(Worker& worker);
   static void read_last_errors(Worker& worker);

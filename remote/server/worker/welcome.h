@@ -9,7 +9,7 @@
 
 #include "remote/protocol/messages.h"
 #include "remote/server/options.h"
-#include "remote/server/supervisor/worker_messages.h"
+#include "remote/server/packets.h"
 #include "remote/server/worker/platforms.h"
 
 namespace cleave::remote::server {

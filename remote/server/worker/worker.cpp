@@ -22,17 +22,16 @@
 #include "remote/server/front/greeting.h"
 #include "remote/server/log.h"
 #include "remote/server/options.h"
+#include "remote/server/packets.h"
 #include "remote/server/sandbox/inside.h"
 #include "remote/server/sandbox/system_calls.h"
 #include "remote/server/session/request_trace.h"
 #include "remote/server/session/session.h"
 #include "remote/server/supervisor/received_options.h"
 #include "remote/server/supervisor/spawn.h"
-#include "remote/server/supervisor/worker_messages.h"
 #include "remote/server/worker/opencl_loader.h"
 #include "remote/server/worker/privileges.h"
 #include "remote/server/worker/welcome.h"
-#include "remote/transport/descriptor_passing.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -66,8 +65,8 @@ class Worker {
   void serve(Stream& stream, std::uint64_t features);
   void watch_connection(Stream& stream, Outbox& outbox, ClientSession& session);
   bool read_control(ClientSession& session) const;
-  bool notify_supervisor(WorkerMessage word, const std::string& text) const;
-  [[noreturn]] void exit_worker(WorkerMessage word, const std::string& why);
+  bool notify_supervisor(const Packet& packet) const;
+  [[noreturn]] void exit_worker(ipc::ReportKind kind, const std::string& why);
 
   const Options& options_;
   int control_ = -1;
@@ -109,12 +108,11 @@ bool Worker::prepare() {
 
 // In a sandbox there is no registry, and another process takes part for this one.
 void Worker::connect_broker() const {
-  char word = 0;
-  std::vector<base::FileDescriptor> channel;
-  receive_with_descriptors(control_, std::as_writable_bytes(std::span(&word, 1)), channel, 0);
-  if (channel.empty()) return;
+  PacketReader reader;
+  reader.read_socket(control_, 0);
+  if (reader.get<ipc::BrokerChannel>() == nullptr || reader.descriptors.empty()) return;
   // Lives as long as the process, as the interposer does.
-  auto* const client = new interpose::BrokerClient(channel.front().release());
+  auto* const client = new interpose::BrokerClient(reader.descriptors.front().release());
   std::vector<interpose::BrokerClient::Device> devices;
   for (const OfferedPlatform& platform : platforms_) {
     for (const OfferedDevice& each : platform.devices) {
@@ -128,21 +126,16 @@ void Worker::connect_broker() const {
 }
 
 bool Worker::await_connection() {
-  std::string text(kMaxPacket, '\0');
-  std::vector<base::FileDescriptor> descriptors;
-  long got = -1;
-  do {
-    got = receive_with_descriptors(control_, std::as_writable_bytes(std::span(text)), descriptors, 0);
-  } while (got < 0 && errno == EINTR);
-  if (got <= 0 || descriptors.empty()) return false;
-  text.resize(static_cast<std::size_t>(got));
-  socket_ = descriptors[0].release();
-  if (!decode(text, assignment_)) return false;
-  std::string trace;
-  if (assignment_.is_traced && descriptors.size() > 1) {
-    trace = "/proc/self/fd/" + std::to_string(descriptors.back().release());
-    descriptors.pop_back();
+  PacketReader reader;
+  while (reader.read_socket(control_, 0) == ReadStatus::timeout) {
   }
+  const auto* const assignment = reader.get<ipc::Assignment>();
+  if (assignment == nullptr || reader.descriptors.empty()) return false;
+  assignment_ = decode(*assignment);
+  socket_ = reader.descriptors.front().release();
+  std::string trace;
+  if (assignment_.is_traced && reader.descriptors.size() > 1)
+    trace = "/proc/self/fd/" + std::to_string(reader.descriptors.back().release());
   limits_ = options_.limits;
   limits_.peer_silence = std::max<std::chrono::milliseconds>(options_.timeout, 3 * kContentsHeartbeat);
   if (limits_.memory == UINT64_MAX)
@@ -157,32 +150,30 @@ bool Worker::await_connection() {
   return true;
 }
 
-bool Worker::notify_supervisor(WorkerMessage word, const std::string& text) const {
-  const std::string packet = static_cast<char>(word) + text.substr(0, kMaxPacket - 1);
+bool Worker::notify_supervisor(const Packet& packet) const {
   return ::write(reports_, packet.data(), packet.size()) >= 0;
 }
 
 // What comes there while a client is served is the front's. False: the server has ended.
 bool Worker::read_control(ClientSession& session) const {
-  std::string text(kMaxPacket, '\0');
-  std::vector<base::FileDescriptor> descriptors;
-  const auto bytes = std::as_writable_bytes(std::span(text));
-  const long got = receive_with_descriptors(control_, bytes, descriptors, MSG_DONTWAIT);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
-  if (got <= 0) return false;
-  text.resize(static_cast<std::size_t>(got));
-  session.handle_front(text, descriptors.empty() ? base::FileDescriptor() : std::move(descriptors.front()));
-  return true;
+  PacketReader reader;
+  const ReadStatus got = reader.read_socket(control_, MSG_DONTWAIT);
+  if (const auto* const message = reader.get<ipc::PeerMessage>(); message != nullptr) {
+    session.handle_front(decode(*message), reader.descriptors.empty()
+                                               ? base::FileDescriptor()
+                                               : std::move(reader.descriptors.front()));
+  }
+  return got != ReadStatus::closed;
 }
 
-void Worker::exit_worker(WorkerMessage word, const std::string& why) {
+void Worker::exit_worker(ipc::ReportKind kind, const std::string& why) {
   if (exiting_.exchange(true)) {
     while (true) ::pause();
   }
   // With a handler, since the first process of a namespace ignores signals without one.
   ::signal(SIGALRM, [](int) { std::_Exit(EXIT_FAILURE); });
   ::alarm(kExitSeconds);
-  notify_supervisor(word, why);
+  notify_supervisor(encode(kind, why));
   interpose::at_exit();
   std::_Exit(EXIT_SUCCESS);
 }
@@ -194,11 +185,11 @@ void Worker::watch_connection(Stream& stream, Outbox& outbox, ClientSession& ses
     pollfd descriptors[] = {{control_, POLLIN, 0}, {stream.descriptor(), POLLRDHUP, 0}};
     ::poll(descriptors, 2, static_cast<int>(kWatchPeriod.count()));
     if (descriptors[0].revents != 0 && !read_control(session))
-      exit_worker(WorkerMessage::ended, "the server stops");
+      exit_worker(ipc::ReportKind::ended, "the server stops");
     if ((descriptors[1].revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) {
       // Time for the reading thread to read what was sent before.
       std::this_thread::sleep_for(kWatchPeriod);
-      exit_worker(WorkerMessage::ended, "disconnected");
+      exit_worker(ipc::ReportKind::ended, "disconnected");
     }
     session.trim(kUnusedMemoryTime);
     const auto now = steady_clock::now();
@@ -225,7 +216,7 @@ void Worker::serve(Stream& stream, std::uint64_t features) {
   kernel_output_.take();  // drops what drivers have printed while they were loaded
   const Duration stall_timeout = assignment_.client.is_relayed ? kRelaysStallTime : options_.timeout;
   Outbox outbox(stream, kernel_output_, stall_timeout,
-                [this] { exit_worker(WorkerMessage::ended, "disconnected"); });
+                [this] { exit_worker(ipc::ReportKind::ended, "disconnected"); });
   if ((features & bit(Feature::compression)) != 0) {
     input->accept_blocks();
     outbox.compress();
@@ -233,11 +224,10 @@ void Worker::serve(Stream& stream, std::uint64_t features) {
   ObjectTable objects;
   register_platforms(platforms_, objects);
   const bool shares = (features & bit(Feature::shared_memory)) != 0;
-  BuildTrials trials(encode(options_.given), limits_.build);
-  ClientSession session(
-      *cl_, *driver_, *input, outbox, objects, limits_, shares ? shared_.get() : nullptr,
-      trials.are_wanted() ? &trials : nullptr, trace_.get(),
-      [this](const std::string& text) { return notify_supervisor(WorkerMessage::to_front, text); });
+  BuildTrials trials(options_.given, limits_.build);
+  ClientSession session(*cl_, *driver_, *input, outbox, objects, limits_, shares ? shared_.get() : nullptr,
+                        trials.are_wanted() ? &trials : nullptr, trace_.get(),
+                        [this](const PeerMessage& message) { return notify_supervisor(encode(message)); });
   std::thread([&] { watch_connection(stream, outbox, session); }).detach();
   // Sends what kernels print while nothing else is sent. As with watch_connection(): the worker's, and ends with the process.
   std::thread([&] {
@@ -248,7 +238,7 @@ void Worker::serve(Stream& stream, std::uint64_t features) {
   }).detach();
   const std::string why = session.run();
   if (session.had_violation()) outbox.send_goodbye(why);
-  exit_worker(session.had_violation() ? WorkerMessage::violation : WorkerMessage::ended,
+  exit_worker(session.had_violation() ? ipc::ReportKind::violation : ipc::ReportKind::ended,
               why + " (" + std::to_string(session.commands()) + " commands)");
 }
 
@@ -257,14 +247,14 @@ int Worker::run() {
   if (!await_connection()) return EXIT_SUCCESS;
   const std::string problem = refuse_system_calls(options_.sandbox.system_calls);
   if (!problem.empty()) log_line("no filter for system calls: " + problem);
-  notify_supervisor(WorkerMessage::taken, "");
+  notify_supervisor(encode(ipc::ReportKind::taken, ""));
   const std::uint32_t left = assignment_.client.left_in_socket;
   if (left > 0 && !receive_memory(socket_, left, shared_))
-    exit_worker(WorkerMessage::refused, "it has sent descriptors that are not one of memory");
+    exit_worker(ipc::ReportKind::refused, "it has sent descriptors that are not one of memory");
   const std::unique_ptr<Stream> stream = make_socket_stream(socket_);
   if (catalog_->empty()) {
     send_refusal(*stream, wire::Refusal::no_device, kNoDevice);
-    exit_worker(WorkerMessage::refused, kNoDevice);
+    exit_worker(ipc::ReportKind::refused, kNoDevice);
   }
   std::uint64_t features = bit(Feature::svm) | bit(Feature::pipes) | bit(Feature::includes) |
                            bit(Feature::end_answers) | bit(Feature::offers) | bit(Feature::trials);
@@ -274,10 +264,10 @@ int Worker::run() {
   // What cannot be measured is local, or ends TLS in the front.
   if (!shared_ && stream->measure()) features |= bit(Feature::compression);
   features &= assignment_.client.features;
-  if (!welcome(*stream, features)) exit_worker(WorkerMessage::ended, "disconnected during the handshake");
+  if (!welcome(*stream, features)) exit_worker(ipc::ReportKind::ended, "disconnected during the handshake");
   if (assignment_.client.is_query) {
     wait_for(stream->descriptor(), POLLIN, steady_clock::now() + kQueryTime);
-    exit_worker(WorkerMessage::ended, "it has its answer");
+    exit_worker(ipc::ReportKind::ended, "it has its answer");
   }
   serve(*stream, features);
   return EXIT_SUCCESS;

@@ -14,6 +14,7 @@
 #include "base/discard.h"
 #include "base/file_descriptor.h"
 #include "remote/protocol/limits.h"
+#include "remote/server/messages.h"
 #include "tests/e2e/server/hostile_client.h"
 #include "tests/kit/lingering_socket.h"
 
@@ -41,6 +42,15 @@ bool is_reports(int descriptor) {
   struct stat status {};
   const int flags = ::fcntl(descriptor, F_GETFL);
   return ::fstat(descriptor, &status) == 0 && S_ISFIFO(status.st_mode) && (flags & O_DIRECT) != 0;
+}
+
+// What any worker reports, and may report again.
+std::string taken() {
+  namespace ipc = server::ipc;
+  flatbuffers::FlatBufferBuilder builder;
+  const auto report = ipc::CreateReport(builder, ipc::ReportKind::taken, builder.CreateString(""));
+  builder.Finish(ipc::CreatePacket(builder, ipc::Body::Report, report.Union()));
+  return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
 }
 
 // Over every way that leads to the supervisor.
@@ -93,10 +103,11 @@ TEST_F(HostileClient, FloodOfAWorkerIsHeardSlowly) {
   ASSERT_FALSE(workers.empty());
   const base::FileDescriptor reports = descriptor_of(workers.front(), is_reports);
   if (!reports.is_open()) GTEST_SKIP() << "a process's descriptors cannot be had here";
+  const std::string report = taken();
   unsigned sent = 0;
   const Time until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
   while (std::chrono::steady_clock::now() < until && wait_for(reports.get(), POLLOUT, until))
-    sent += ::write(reports.get(), "t", 1) == 1 ? 1 : 0;
+    sent += ::write(reports.get(), report.data(), report.size()) > 0 ? 1 : 0;
   EXPECT_GT(sent, 128U) << "as many as any worker may send at once";
   EXPECT_LT(sent, 4000U);
 }
@@ -108,11 +119,12 @@ TEST_F(HostileClient, FloodOfAWorkerIsHeardSteadily) {
   ASSERT_FALSE(workers.empty());
   const base::FileDescriptor reports = descriptor_of(workers.front(), is_reports);
   if (!reports.is_open()) GTEST_SKIP() << "a process's descriptors cannot be had here";
+  const std::string report = taken();
   Time last = std::chrono::steady_clock::now();
   const Time until = last + std::chrono::seconds(5);
   Time::duration longest{0};
   while (last < until && wait_for(reports.get(), POLLOUT, until)) {
-    ASSERT_EQ(::write(reports.get(), "t", 1), 1);
+    ASSERT_GT(::write(reports.get(), report.data(), report.size()), 0);
     const Time now = std::chrono::steady_clock::now();
     longest = std::max(longest, now - last);
     last = now;

@@ -5,10 +5,12 @@
 #include "remote/protocol/features.h"
 #include "remote/protocol/frame.h"
 #include "remote/protocol/messages.h"
+#include "remote/server/messages.h"
 
 namespace {
 
 namespace wire = cleave::remote::wire;
+namespace ipc = cleave::remote::server::ipc;
 
 std::string hello(const std::string& token, const std::string& name, bool is_query) {
   flatbuffers::FlatBufferBuilder builder;
@@ -19,6 +21,14 @@ std::string hello(const std::string& token, const std::string& name, bool is_que
   const auto header = cleave::remote::encode({cleave::remote::FrameKind::hello, builder.GetSize(), 0});
   std::string text(reinterpret_cast<const char*>(header.data()), header.size());
   return text.append(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize());
+}
+
+template <typename Table>
+std::string packet(flatbuffers::FlatBufferBuilder& builder, flatbuffers::Offset<Table> body) {
+  builder.Finish(ipc::CreatePacket(builder, ipc::BodyTraits<Table>::enum_value, body.Union()));
+  std::string bytes(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize());
+  builder.Clear();
+  return bytes;
 }
 
 }  // namespace
@@ -32,6 +42,14 @@ int main(int count, char** arguments) {
   write("query", 'h' + hello("", std::string(300, 'x') + "\n\x7f", true));
   write("arrivals", 'a' + std::string({0, 4, 8, 0, 1, 5, 2, 3, 16, 20, 0, 0, 0, 0, 1, 2, 2, 2, 7, 11}));
   write("relay", "rwhat goes in and what comes out");
-  write("introduction", "m1 4 peer 6 user 0 4 name 1 7 500 0 0");
-  write("verdict", "m1 1");
+  flatbuffers::FlatBufferBuilder builder;
+  const auto text = [&] { return builder.CreateString("a text"); };
+  const ipc::Cap cap(125, true);
+  const auto client =
+      ipc::CreateClient(builder, text(), 1, 7, 500, false, false, 0, text(), 5, 1, 2, &cap, 3);
+  write("introduction", 'm' + packet(builder, ipc::CreateIntroduction(builder, 1, text(), text(), client)));
+  write("report", 'm' + packet(builder, ipc::CreateReport(builder, ipc::ReportKind::ended, text())));
+  const auto addresses = builder.CreateVectorOfStrings({"tcp:a:1", "tls:b:2"});
+  write("peer_message", 'm' + packet(builder, ipc::CreatePeerMessage(builder, 1, ipc::PeerMessageKind::fetch,
+                                                                     2, 0, addresses, text())));
 }

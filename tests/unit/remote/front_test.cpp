@@ -282,7 +282,7 @@ TEST(FrontProcess, SaysWhatIsLost) {
   const SharedCounters counters = SharedCounters::make();
   const std::vector<daemon::GivenValue> options;
   FrontProcess front(options, counters);
-  EXPECT_FALSE(front.forward({1, "o"})) << "it has not been started";
+  EXPECT_FALSE(front.forward(PeerMessage{})) << "it has not been started";
 }
 
 }  // namespace

@@ -11,8 +11,6 @@
 
 #include "base/file_descriptor.h"
 #include "base/no_destructor.h"
-#include "remote/server/supervisor/front_messages.h"
-#include "remote/transport/descriptor_passing.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -84,23 +82,19 @@ TEST(PeerDesk, AddressThatDoesNotAnswerLeavesTimeForTheNext) {
   const std::vector<std::string> addresses{silent.text(), answering.text()};
   for (const std::string& each : addresses) EXPECT_TRUE(options->peers.add(each));
   static base::NoDestructor<PeerDesk> desk(*options, control[1]);
-  desk->handle(encode(WorkerPacket{7, encode(PeerMessage{.kind = PeerMessage::Kind::fetch,
-                                                         .number = 3,
-                                                         .ticket = as_bytes(ticket),
-                                                         .addresses = addresses})}));
-  std::string text(1000, '\0');
-  std::vector<base::FileDescriptor> descriptors;
-  const long got =
-      receive_with_descriptors(ours.get(), std::as_writable_bytes(std::span(text)), descriptors, 0);
-  ASSERT_GT(got, 0);
-  text.resize(static_cast<std::size_t>(got));
-  WorkerPacket answer;
-  PeerMessage message;
-  ASSERT_TRUE(decode(text, answer) && decode(answer.body, message));
-  EXPECT_EQ(answer.worker, 7U);
+  desk->handle({.kind = PeerMessage::Kind::fetch,
+                .worker = 7,
+                .number = 3,
+                .ticket = as_bytes(ticket),
+                .addresses = addresses});
+  PacketReader reader;
+  ASSERT_EQ(reader.read_socket(ours.get(), 0), ReadStatus::data);
+  ASSERT_NE(reader.get<ipc::PeerMessage>(), nullptr);
+  const PeerMessage message = decode(*reader.get<ipc::PeerMessage>());
+  EXPECT_EQ(message.worker, 7U);
   EXPECT_EQ(message.kind, PeerMessage::Kind::connected) << message.why;
-  EXPECT_EQ(descriptors.size(), 1U);
-  if (descriptors.empty()) answering.shutdown();  // nobody has come
+  EXPECT_EQ(reader.descriptors.size(), 1U);
+  if (reader.descriptors.empty()) answering.shutdown();  // nobody has come
   source.join();
 }
 

@@ -2,7 +2,6 @@
 #include <array>
 #include <cstring>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,9 +12,7 @@
 #include "remote/protocol/verify.h"
 #include "remote/server/peers/peer_handshake.h"
 #include "remote/server/peers/peer_list.h"
-#include "remote/server/peers/peer_messages.h"
 #include "remote/server/peers/ticket_store.h"
-#include "remote/server/supervisor/sized_text.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -157,52 +154,6 @@ TEST(PeerList, WhatIsNoAddressIsRefused) {
                            "tcp:[fd00::]/129", "tcp:10.0.0.0/-1", "tcp:host:0", "tcp:host:70000"})
     EXPECT_FALSE(list.add(text)) << text;
   EXPECT_TRUE(list.empty());
-}
-
-TEST(PeerMessages, TextRoundTrips) {
-  using Kind = PeerMessage::Kind;
-  const std::string ticket("12 34\0 5", 8);
-  for (const PeerMessage& message :
-       {PeerMessage{Kind::offer, 1}, PeerMessage{Kind::offered, UINT32_MAX, ticket},
-        PeerMessage{Kind::fetch, 2, ticket, {"tcp:a:1", "", "tls:b c:2"}},
-        PeerMessage{Kind::failed, 3, "", {}, "because of 5 things"}, PeerMessage{Kind::connected, 4},
-        PeerMessage{Kind::arrived, 5}}) {
-    const std::string text = encode(message);
-    PeerMessage read;
-    ASSERT_TRUE(decode(text, read)) << text;
-    EXPECT_EQ(read, message) << text;
-    EXPECT_EQ(is_answer(text), message.kind != Kind::arrived);
-    for (std::size_t size = 0; size + 1 < text.size(); ++size) {
-      const bool is_one = decode(text.substr(0, size), read);
-      EXPECT_FALSE(is_one && read == message) << size;
-    }
-  }
-  PeerMessage read;
-  for (const char* text :
-       {"", "o", "z1 0  0  0", "o1 99999999999999 ", "o1 0  0  5 0  0  0  0  0 ", "o1 5 abc"})
-    EXPECT_FALSE(decode(text, read)) << text;
-  EXPECT_FALSE(is_answer(""));
-}
-
-TEST(SizedText, AnyBytesRoundTrip) {
-  std::ostringstream written;
-  const std::vector<std::string> texts{"", "two words", std::string("\0 5 \n", 5), " "};
-  for (const std::string& text : texts) write_sized(written, text);
-  std::istringstream stream(written.str());
-  for (const std::string& text : texts) {
-    std::string read = "other";
-    EXPECT_TRUE(read_sized(stream, read, 9));
-    EXPECT_EQ(read, text);
-  }
-}
-
-TEST(SizedText, WhatIsIncompleteOrTooLongIsRefused) {
-  for (const char* text :
-       {"", "5", "5 ", "5 abcd", "x", "-1 a", "11 abcdefghijk", "99999999999999999999 a"}) {
-    std::istringstream stream(text);
-    std::string read;
-    EXPECT_FALSE(read_sized(stream, read, 10)) << text;
-  }
 }
 
 // The target and the source, each with its end of a connection.

@@ -14,7 +14,6 @@
 #include "remote/server/supervisor/spawn.h"
 #include "remote/server/supervisor/statistics.h"
 #include "remote/server/supervisor/trace_folder.h"
-#include "remote/server/supervisor/worker_messages.h"
 #include "tests/kit/temporary_folder.h"
 
 namespace cleave::remote::server {
@@ -238,10 +237,7 @@ TEST(ServerOptions, WorkersGetTheResolvedValues) {
                                         "state = 'a folder'\nheartbeat = 100\n");
   const Options options =
       read({"--config", path.c_str(), "--max-clients", "5", "--listen", "unix:/a,unix:/b"});
-  std::vector<daemon::GivenValue> received;
-  ASSERT_TRUE(decode(encode(options.given), received));
-  EXPECT_EQ(received, options.given);
-  const Options same = options_from(received);
+  const Options same = options_from(options.given);
   EXPECT_EQ(same.max_clients, 5U);
   EXPECT_EQ(same.devices, (std::vector<std::string>{"*H200*", "pocl"}));
   EXPECT_EQ(same.state, "a folder");
@@ -288,60 +284,6 @@ TEST(ClientLimits, ByDefaultNobodyMayHaveAllMemory) {
   EXPECT_EQ(default_memory(1000, 16), 500U);
   EXPECT_EQ(default_memory(16 * kGiB, 1), UINT64_MAX);
   EXPECT_EQ(default_memory(0, 16), UINT64_MAX) << "no device says what it has";
-}
-
-TEST(Control, TextRoundTrips) {
-  const ClientInfo client{"a name 5 \xc3\xa9", 3, UINT64_MAX, 4'000'000'000, true, true};
-  const Grant grant{"a b", 0, 3, 200, base::Cap{125, true}, base::TurnPriority::background};
-  Assignment assignment;
-  ASSERT_TRUE(decode(encode(Assignment{client, grant, 12}), assignment));
-  EXPECT_EQ(assignment.clients, 12U);
-  EXPECT_EQ(assignment.client, client);
-  EXPECT_EQ(assignment.grant, grant);
-  ASSERT_TRUE(decode(encode(Assignment{client, {}, 1}), assignment));
-  EXPECT_EQ(assignment.grant, Grant{});
-  Introduction introduction;
-  ASSERT_TRUE(decode(encode(Introduction{7, "127.0.0.1:5 with spaces", "", client, grant}), introduction));
-  EXPECT_EQ(introduction.id, 7U);
-  EXPECT_EQ(introduction.peer, "127.0.0.1:5 with spaces");
-  EXPECT_EQ(introduction.peer_key, "");
-  EXPECT_EQ(introduction.client, client);
-  EXPECT_EQ(introduction.grant, grant);
-  WorkerPacket packet;
-  ASSERT_TRUE(decode(encode(WorkerPacket{77, std::string("a 5\0b", 5)}), packet));
-  EXPECT_EQ(packet.worker, 77U);
-  EXPECT_EQ(packet.body, std::string("a 5\0b", 5));
-  EXPECT_FALSE(decode(encode(introduction), packet)) << "they come over the same socket";
-  EXPECT_FALSE(decode(encode(packet), introduction));
-  for (const char* text : {"", "p", "p1", "p x", "p-1 x"}) EXPECT_FALSE(decode(text, packet)) << text;
-  Verdict verdict;
-  ASSERT_TRUE(decode(encode(Verdict{8, Verdict::Answer::waits, "a reason, 5 words"}), verdict));
-  EXPECT_EQ(verdict.id, 8U);
-  EXPECT_EQ(verdict.answer, Verdict::Answer::waits);
-  EXPECT_EQ(verdict.why, "a reason, 5 words");
-  EXPECT_FALSE(decode("8 3 0  ", verdict)) << "no such answer";
-  CredentialsSent sent;
-  ASSERT_TRUE(decode(encode(CredentialsSent{false, true}), sent));
-  EXPECT_FALSE(sent.tokens);
-  EXPECT_TRUE(sent.clients);
-  ListenerKind kind;
-  ASSERT_TRUE(decode(encode(ListenerKind{false, true}), kind));
-  EXPECT_FALSE(kind.tls);
-  EXPECT_TRUE(kind.is_unix);
-  for (const char* text : {"", "x", "1", "1 5 name", "1 99999999999999999999 x", "-1 1 x 1 1 1 1"}) {
-    EXPECT_FALSE(decode(text, assignment)) << text;
-    EXPECT_FALSE(decode(text, introduction)) << text;
-  }
-  const std::vector<daemon::GivenValue> options{
-      {"state", ""}, {"opencl", std::string("a 5 b\0\n", 7)}, {"x", "1"}, {"x", ""}};
-  for (const std::vector<daemon::GivenValue>& given : {std::vector<daemon::GivenValue>{}, options}) {
-    std::vector<daemon::GivenValue> received{{"old", "one"}};
-    ASSERT_TRUE(decode(encode(given), received));
-    EXPECT_EQ(received, given);
-  }
-  std::vector<daemon::GivenValue> none;
-  for (const char* text : {"", "x", "1", "1 name", "1 name 5 text", "1 name 99999999999999999999 x"})
-    EXPECT_FALSE(decode(text, none)) << text;
 }
 
 // Others may be able to write to the folder, and know which process comes next.
