@@ -53,6 +53,7 @@ void PeerDesk::offer(const PeerMessage& request) {
 
 std::optional<OfferedContents> PeerDesk::admit(Stream& stream, FrameReader& input, const PeerOpening& opening,
                                                Time until, std::string& why) {
+  if (!check_version(stream, opening, why)) return std::nullopt;
   base::MutexLock lock(mutex_);
   const auto ticket = tickets_.find(opening.ticket, steady_clock::now());
   lock.unlock();

@@ -39,6 +39,11 @@ bool send_peer(Stream& stream, std::span<const std::byte> ticket, std::span<cons
                      kPeerWriteTime);
 }
 
+std::string other_version(std::uint16_t theirs) {
+  return "speaks version " + std::to_string(theirs) +
+         " of the protocol between servers, and this one version " + std::to_string(kPeerVersion);
+}
+
 // Null: there is none until then. Nothing may come behind it.
 const wire::Peer* next_peer(FrameReader& input, Time until) {
   FrameHeader header;
@@ -56,6 +61,8 @@ bool present_ticket(Stream& stream, const Ticket& ticket, Time until, std::strin
   if (!send_peer(stream, ticket.id, *nonce, {})) return why = "disconnected", false;
   const auto input = std::make_unique<FrameReader>(stream, kPeerWriteTime);
   const wire::Peer* const answer = next_peer(*input, until);
+  if (answer != nullptr && answer->version() != kPeerVersion)
+    return why = "it " + other_version(answer->version()), false;
   Nonce theirs{};
   TicketProof proof{};
   if (answer == nullptr || !read_array(answer->nonce(), theirs) || !read_array(answer->proof(), proof))
@@ -69,10 +76,18 @@ bool present_ticket(Stream& stream, const Ticket& ticket, Time until, std::strin
 
 std::optional<PeerOpening> read_opening(std::span<const std::byte> message) {
   const wire::Peer* const peer = verified_peer(message);
-  PeerOpening opening;
-  const bool is_one = peer != nullptr && peer->version() >= kPeerVersion &&
-                      read_array(peer->ticket(), opening.ticket) && read_array(peer->nonce(), opening.nonce);
-  return is_one ? std::optional(opening) : std::nullopt;
+  if (peer == nullptr) return std::nullopt;
+  PeerOpening opening{peer->version()};
+  const bool is_whole =
+      read_array(peer->ticket(), opening.ticket) && read_array(peer->nonce(), opening.nonce);
+  return is_whole || opening.version != kPeerVersion ? std::optional(opening) : std::nullopt;
+}
+
+bool check_version(Stream& stream, const PeerOpening& opening, std::string& why) {
+  if (opening.version == kPeerVersion) return true;
+  send_peer(stream, {}, {}, {});
+  why = "a server " + other_version(opening.version);
+  return false;
 }
 
 bool check_target(Stream& stream, FrameReader& input, const Ticket& ticket, const PeerOpening& opening,

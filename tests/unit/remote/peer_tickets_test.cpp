@@ -174,7 +174,7 @@ class PeerHandshake : public testing::Test {
     std::string why = "no opening";
     if (input->next(header, deadline()) != ReadStatus::data || header.kind != FrameKind::peer) return why;
     const auto opening = read_opening(input->message());
-    if (opening && opening->ticket == ticket.id &&
+    if (opening && check_version(*source_, *opening, why) && opening->ticket == ticket.id &&
         check_target(*source_, *input, ticket, *opening, deadline(), why))
       why.clear();
     source_->shutdown();
@@ -233,6 +233,32 @@ TEST_F(PeerHandshake, TargetThatDoesNotKnowTheKeyGetsNothing) {
   EXPECT_EQ(refusal, "a server does not know the key of its ticket");
 }
 
+TEST_F(PeerHandshake, TargetOfAnotherVersionIsToldOurs) {
+  std::string refusal;
+  std::thread source([&] { refusal = serve(ticket_); });
+  flatbuffers::FlatBufferBuilder opening;
+  opening.Finish(wire::CreatePeer(opening, 2));
+  ASSERT_TRUE(send_to(*target_, opening));
+  const auto input = std::make_unique<FrameReader>(*target_, kHandshakePatience);
+  FrameHeader header;
+  ASSERT_EQ(input->next(header, deadline()), ReadStatus::data);
+  EXPECT_EQ(verified_peer(input->message())->version(), 1);
+  source.join();
+  EXPECT_EQ(refusal, "a server speaks version 2 of the protocol between servers, and this one version 1");
+}
+
+TEST_F(PeerHandshake, SourceOfAnotherVersionGetsNoProof) {
+  std::thread source([&] {
+    flatbuffers::FlatBufferBuilder answer;
+    answer.Finish(wire::CreatePeer(answer, 3));
+    EXPECT_TRUE(send_to(*source_, answer));
+  });
+  std::string why;
+  EXPECT_FALSE(present_ticket(*target_, ticket_, deadline(), why));
+  EXPECT_EQ(why, "it speaks version 3 of the protocol between servers, and this one version 1");
+  source.join();
+}
+
 TEST_F(PeerHandshake, WhatIsNoOpeningIsRefused) {
   const std::vector<std::uint8_t> bytes(32, 1);
   const auto opening_of = [&](std::uint16_t version, std::size_t ticket, std::size_t nonce) {
@@ -244,7 +270,7 @@ TEST_F(PeerHandshake, WhatIsNoOpeningIsRefused) {
     return read_opening(std::as_bytes(std::span(aligned)).first(builder.GetSize()));
   };
   EXPECT_TRUE(opening_of(1, 16, 32));
-  EXPECT_FALSE(opening_of(0, 16, 32));
+  EXPECT_EQ(opening_of(2, 0, 0)->version, 2) << "what another version is like is not known";
   EXPECT_FALSE(opening_of(1, 15, 32));
   EXPECT_FALSE(opening_of(1, 16, 31));
   EXPECT_FALSE(opening_of(1, 0, 0));
