@@ -6,6 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/log.h"
+
 namespace cleave::remote::client {
 
 void CallbackQueue::post(std::function<void()> function) { add({std::move(function), 0}); }
@@ -16,8 +18,13 @@ void CallbackQueue::post_or_lose(std::function<void()> function, std::size_t byt
 
 void CallbackQueue::add(Waiting one) {
   {
-    const base::MutexLock lock(mutex_);
-    if (one.bytes != 0 && waiting_bytes_ > kMostWaiting) return;
+    base::MutexLock lock(mutex_);
+    if (one.bytes != 0 && waiting_bytes_ > kMostWaiting) {
+      const bool is_first = !std::exchange(has_lost_, true);
+      lock.unlock();
+      if (is_first) base::log_line("errors of contexts are lost: too many wait for the program's callbacks");
+      return;
+    }
     if (!running_) {
       try {
         std::thread([this] { run(); }).detach();

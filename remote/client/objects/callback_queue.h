@@ -26,7 +26,8 @@ class CallbackQueue {
  public:
   // Calls `function` soon, or at once where no thread can be started.
   void post(std::function<void()> function) CLEAVE_EXCLUDES(mutex_);
-  // Likewise, for what a server may cause as often as it likes: lost where those of this kind that wait keep so much already.
+  // Likewise, for what a server may cause as often as it likes: lost where those of this kind that wait keep so much already,
+  // which one line says, once.
   static constexpr std::size_t kMostWaiting = std::size_t{1} << 20U;
   void post_or_lose(std::function<void()> function, std::size_t bytes) CLEAVE_EXCLUDES(mutex_);
 
@@ -53,6 +54,7 @@ class CallbackQueue {
   std::size_t waiting_bytes_ CLEAVE_GUARDED_BY(mutex_) = 0;
   sigset_t signals_ CLEAVE_GUARDED_BY(mutex_) = base::asynchronous_signals();
   bool running_ CLEAVE_GUARDED_BY(mutex_) = false;
+  bool has_lost_ CLEAVE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace cleave::remote::client

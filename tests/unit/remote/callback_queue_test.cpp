@@ -1,10 +1,12 @@
 // Callbacks of the program, on a thread of ours.
 #include "remote/client/objects/callback_queue.h"
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <future>
 #include <pthread.h>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -64,10 +66,13 @@ TEST(CallbackQueue, WhatAServerMayCauseWithoutEndIsLost) {
   queue->post([] { goes_on.wait(false); });
   constexpr unsigned kMany = 1000;
   constexpr std::size_t kBytes = CallbackQueue::kMostWaiting / 8;
+  testing::internal::CaptureStderr();
   for (unsigned i = 0; i < kMany; ++i) {
     queue->post_or_lose([] { ++lossy; }, i % 2 == 0 ? kBytes : 0);
     queue->post([] { ++others; });
   }
+  const std::string output = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(output.begin(), output.end(), '\n'), 1) << output;
   goes_on = true;
   goes_on.notify_all();
   EXPECT_TRUE(kit::eventually([] { return others == kMany; })) << "these are not lost";
