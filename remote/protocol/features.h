@@ -23,6 +23,7 @@ enum class Feature : std::uint64_t {
       1U << 9U,  // FetchContents: this one fetches contents from the servers that its operator has listed
   kept_shared = 1U << 10U,  // KeepShared
   trials = 1U << 11U,       // Trial
+  judgements = 1U << 12U,   // CreateContext.complete; queries of `devices_of_type` and `kernels_in_program`
 };
 
 inline constexpr std::uint64_t bit(Feature feature) { return static_cast<std::uint64_t>(feature); }

@@ -4,6 +4,8 @@
 // Thread-safe as OpenCL demands of each function.
 #pragma once
 
+#include <vector>
+
 #include "base/opencl.h"
 #include "objects/object.h"
 #include "opencl/function_traits.h"
@@ -21,6 +23,25 @@ cl_int CL_API_CALL clIcdSetPlatformDispatchDataKHR(cl_platform_id platform, void
 // clGetKernelSuggestedLocalWorkSizeKHR.
 cl_int CL_API_CALL get_suggested_local_size(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
                                             const size_t* offset, const size_t* global, size_t* suggested);
+
+// A list of pairs as the program gave it, with the terminating zero; of one that does not end, the first pairs. Empty for null,
+// which some drivers distinguish from an empty list.
+template <typename Property>
+std::vector<Property> property_list(const Property* given) {
+  constexpr std::size_t kMostPairs = 64;
+  std::vector<Property> list;
+  if (given == nullptr) return list;
+  for (std::size_t i = 0; *given != 0 && i < kMostPairs; ++i, given += 2)
+    list.insert(list.end(), given, given + 2);
+  list.push_back(0);
+  return list;
+}
+
+// Such a list as a message has it: without the zero; missing for null.
+template <typename Builder, typename Property>
+auto wire_list(Builder& b, const std::vector<Property>& list) {
+  return list.empty() ? 0 : b.CreateVector(list.data(), list.size() - 1);
+}
 
 // The program's own references, as CL_..._REFERENCE_COUNT reports them. Requires: a valid handle.
 template <typename Handle>

@@ -85,14 +85,6 @@ cl_int check_flags(cl_mem_flags flags) {
              : CL_SUCCESS;
 }
 
-std::vector<cl_mem_properties> property_list(const cl_mem_properties* properties) {
-  std::vector<cl_mem_properties> list;
-  if (properties == nullptr) return list;
-  for (; *properties != 0; properties += 2) list.insert(list.end(), properties, properties + 2);
-  list.push_back(0);
-  return list;
-}
-
 cl_mem CL_API_CALL clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void* host,
                                   cl_int* error_ret) {
   return create_buffer(context, nullptr, flags, size, host, error_ret);

@@ -12,31 +12,28 @@ namespace {
 
 using ErrorNotify = void(CL_CALLBACK*)(const char*, const void*, size_t, void*);
 
-struct Properties {
-  std::vector<cl_context_properties> all;  // as the program gave them, with the ending zero
-  std::vector<std::int64_t> sent;
-};
+using Properties = std::vector<cl_context_properties>;
 
-cl_int parse_properties(const cl_context_properties* given, Properties& properties) {
-  if (given == nullptr) return CL_SUCCESS;
-  for (; *given != 0; given += 2) {
-    const auto seen = [&](cl_context_properties name) {
-      for (std::size_t i = 0; i < properties.all.size(); i += 2) {
-        if (properties.all[i] == name) return true;
-      }
-      return false;
-    };
-    if (seen(given[0])) return CL_INVALID_PROPERTY;
-    properties.all.insert(properties.all.end(), given, given + 2);
-    if (given[0] == CL_CONTEXT_PLATFORM) {
-      // NOLINTNEXTLINE(performance-no-int-to-ptr): property lists hold handles as integers
-      if (find(reinterpret_cast<cl_platform_id>(given[1])) == nullptr) return CL_INVALID_PLATFORM;
-      continue;
-    }
-    properties.sent.insert(properties.sent.end(), given, given + 2);
+// What no driver is to see: a platform that is none.
+cl_int check_platforms(const Properties& list) {
+  for (std::size_t i = 0; i + 1 < list.size(); i += 2) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): property lists hold handles as integers
+    const auto platform = reinterpret_cast<cl_platform_id>(list[i + 1]);
+    if (list[i] == CL_CONTEXT_PLATFORM && platform != nullptr && find(platform) == nullptr)
+      return CL_INVALID_PLATFORM;
   }
-  properties.all.push_back(0);
   return CL_SUCCESS;
+}
+
+// As the message has them; `complete`: CreateContext.complete.
+std::vector<std::int64_t> wire_values(const Properties& list, bool complete) {
+  std::vector<std::int64_t> values;
+  for (std::size_t i = 0; i + 1 < list.size(); i += 2) {
+    const bool is_platform = list[i] == CL_CONTEXT_PLATFORM;
+    if (is_platform && !complete) continue;
+    values.insert(values.end(), {list[i], is_platform && list[i + 1] != 0 ? 1 : list[i + 1]});
+  }
+  return values;
 }
 
 struct ContextRequest {
@@ -49,7 +46,7 @@ struct ContextRequest {
 // Returns false if a sub-device belongs to another connection, which must have ended.
 bool fill(ContextState& state, const ContextRequest& request, Object& object, std::vector<Id>& ids) {
   state.devices = request.devices;
-  state.properties = request.properties.all;
+  state.properties = request.properties;
   state.notify = request.notify;
   state.user_data = request.user_data;
   state.max_allocation = UINT64_MAX;
@@ -71,8 +68,11 @@ cl_int create_on(Connection& connection, const ContextRequest& request, Object*&
   cl_int error = kConnectionLost;
   if (fill(*made, request, made.object(), ids)) {
     error = connection.call({}, [&](auto& b) {
-      return wire::CreateCreateContext(b, made->id, b.CreateVector(ids),
-                                       b.CreateVector(request.properties.sent), request.notify != nullptr);
+      const bool complete = connection.supports(Feature::judgements);
+      const auto properties =
+          request.properties.empty() ? 0 : b.CreateVector(wire_values(request.properties, complete));
+      return wire::CreateCreateContext(b, made->id, b.CreateVector(ids), properties,
+                                       request.notify != nullptr, complete);
     });
   }
   if (error != CL_SUCCESS) return error;
@@ -98,8 +98,8 @@ cl_context CL_API_CALL clCreateContext(const cl_context_properties* properties, 
                                        cl_int* error_ret) {
   if (count == 0 || devices == nullptr || (notify == nullptr && user_data != nullptr))
     return fail<cl_context>(error_ret, CL_INVALID_VALUE);
-  Properties taken;
-  const cl_int error = parse_properties(properties, taken);
+  Properties taken = property_list(properties);
+  const cl_int error = check_platforms(taken);
   if (error != CL_SUCCESS) return fail<cl_context>(error_ret, error);
   std::vector<Object*> list;
   for (cl_uint i = 0; i < count; ++i) {
@@ -118,14 +118,12 @@ cl_context CL_API_CALL clCreateContextFromType(const cl_context_properties* prop
   initialize();
   if (catalog.platform == nullptr) return fail<cl_context>(error_ret, CL_INVALID_PLATFORM);
   if (notify == nullptr && user_data != nullptr) return fail<cl_context>(error_ret, CL_INVALID_VALUE);
-  Properties taken;
-  const cl_int error = parse_properties(properties, taken);
+  Properties taken = property_list(properties);
+  const cl_int error = check_platforms(taken);
   if (error != CL_SUCCESS) return fail<cl_context>(error_ret, error);
-  cl_uint count = 0;
-  const cl_int found =
-      client::clGetDeviceIDs(objects::handle_of<cl_platform_id>(catalog.platform), type, 0, nullptr, &count);
+  std::vector<Object*> devices;
+  const cl_int found = find_devices(type, devices);
   if (found != CL_SUCCESS) return fail<cl_context>(error_ret, found);
-  std::vector<Object*> devices = devices_of_type(type);
   const unsigned group = state_of<DeviceState>(*devices[0]).group;
   std::erase_if(devices, [&](const Object* device) { return state_of<DeviceState>(*device).group != group; });
   return create({std::move(taken), std::move(devices), notify, user_data}, error_ret);

@@ -47,23 +47,15 @@ cl_int create_sub_devices(Connection& connection, Object& object, const std::vec
   return CL_SUCCESS;
 }
 
-// Other bits are ignored next to these, as drivers do.
-bool is_a_type(cl_device_type type) {
-  constexpr cl_device_type kKnown = CL_DEVICE_TYPE_DEFAULT | CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU |
-                                    CL_DEVICE_TYPE_ACCELERATOR | CL_DEVICE_TYPE_CUSTOM;
-  return (type & kKnown) != 0;
-}
-
 }  // namespace
 
 cl_int CL_API_CALL clGetDeviceIDs(cl_platform_id handle, cl_device_type type, cl_uint entries,
                                   cl_device_id* devices, cl_uint* count) {
   if (handle == nullptr) initialize();
   if (handle == nullptr ? catalog.platform == nullptr : find(handle) == nullptr) return CL_INVALID_PLATFORM;
-  if (!is_a_type(type)) return CL_INVALID_DEVICE_TYPE;
   if (devices == nullptr ? count == nullptr : entries == 0) return CL_INVALID_VALUE;
-  const std::vector<Object*> found = devices_of_type(type);
-  if (found.empty()) return CL_DEVICE_NOT_FOUND;
+  std::vector<Object*> found;
+  if (const cl_int error = find_devices(type, found); error != CL_SUCCESS) return error;
   if (count != nullptr) *count = static_cast<cl_uint>(found.size());
   for (std::size_t i = 0; devices != nullptr && i < std::min<std::size_t>(entries, found.size()); ++i) {
     devices[i] = objects::handle_of<cl_device_id>(found[i]);

@@ -140,7 +140,7 @@ cl_mem create_image(cl_context handle, const cl_mem_properties* properties, cl_m
     const cl_int judged = judged_by_driver(*of.connection, error, host != nullptr, with_host, try_out);
     if (judged != CL_SUCCESS) return fail<cl_mem>(error_ret, judged);
     if (with_host != (host != nullptr)) return fail<cl_mem>(error_ret, error);
-  } else if (with_host && needs_trial(*format, *desc) && of.connection->supports_trials()) {
+  } else if (with_host && needs_trial(*format, *desc) && of.connection->supports(Feature::trials)) {
     // An image that the driver refuses may have less memory behind it than its size says.
     const cl_int judged = of.connection->call({}, [&](auto& b) {
       return make(b, of.connection->new_id(), flags & ~kHostData, property_list(properties),

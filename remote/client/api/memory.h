@@ -26,13 +26,10 @@ cl_int check_flags(cl_mem_flags flags);
 // specification decides.
 template <typename Make>
 cl_int judged_by_driver(Connection& connection, cl_int error, bool has_host, bool wants_contents, Make make) {
-  if (!connection.supports_trials() || (has_host && wants_contents)) return error;
+  if (!connection.supports(Feature::trials) || (has_host && wants_contents)) return error;
   const auto trial = has_host ? wire::Trial::with_host : wire::Trial::without_host;
   return connection.call({}, [&](auto& b) { return make(b, trial); });
 }
-
-// Includes the terminating zero. Empty for null.
-std::vector<cl_mem_properties> property_list(const cl_mem_properties* properties);
 
 // The list of an object that is being created as its command has it: without the zero, and absent if there are none.
 template <typename Builder>

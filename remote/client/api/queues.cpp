@@ -9,16 +9,9 @@
 namespace cleave::remote::client {
 namespace {
 
-// The parameters of the creating functions in one form.
-struct QueueRequest {
-  cl_command_queue_properties properties = 0;
-  std::vector<cl_queue_properties> list;  // as the program gave it, with the ending zero
-  std::vector<std::uint64_t> sent;
-  bool plain = false;
-  bool has_list = true;  // else null, which some drivers distinguish from an empty list
-};
-
-cl_command_queue create(cl_context context_handle, cl_device_id device_handle, const QueueRequest& request,
+// `list`: null for clCreateCommandQueue.
+cl_command_queue create(cl_context context_handle, cl_device_id device_handle,
+                        cl_command_queue_properties bits, const std::vector<cl_queue_properties>* list,
                         cl_int* error_ret) {
   Object* const context = find(context_handle);
   if (context == nullptr) return fail<cl_command_queue>(error_ret, CL_INVALID_CONTEXT);
@@ -31,11 +24,12 @@ cl_command_queue create(cl_context context_handle, cl_device_id device_handle, c
   if (!made) return fail<cl_command_queue>(error_ret, CL_OUT_OF_HOST_MEMORY);
   made->context = context;
   made->device = device;
-  made->properties = request.properties;
-  made->list = request.list;
+  made->properties = bits;
+  if (list != nullptr) made->list = *list;
   const cl_command_queue queue = made.create(error_ret, [&](auto& b) {
-    return wire::CreateCreateQueue(b, made->id, of.id, state_of<DeviceState>(*device).id,
-                                   request.has_list ? b.CreateVector(request.sent) : 0, request.plain);
+    const auto properties = list != nullptr ? wire_list(b, *list) : b.CreateVector(&bits, 1);
+    return wire::CreateCreateQueue(b, made->id, of.id, state_of<DeviceState>(*device).id, properties,
+                                   list == nullptr);
   });
   if (queue != nullptr) connection.subscribe(object_of(queue));
   return queue;
@@ -58,21 +52,18 @@ cl_int default_device_queue(const QueueState& state, const InfoOutput& output) {
 
 cl_command_queue CL_API_CALL clCreateCommandQueue(cl_context context, cl_device_id device,
                                                   cl_command_queue_properties properties, cl_int* error_ret) {
-  return create(context, device, {properties, {}, {properties}, true, true}, error_ret);
+  return create(context, device, properties, nullptr, error_ret);
 }
 
 cl_command_queue CL_API_CALL clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
                                                                 const cl_queue_properties* properties,
                                                                 cl_int* error_ret) {
-  QueueRequest request;
-  for (const cl_queue_properties* pair = properties; pair != nullptr && *pair != 0; pair += 2) {
-    if (pair[0] == CL_QUEUE_PROPERTIES) request.properties = pair[1];
-    request.list.insert(request.list.end(), pair, pair + 2);
-    request.sent.insert(request.sent.end(), pair, pair + 2);
+  const std::vector<cl_queue_properties> list = property_list(properties);
+  cl_command_queue_properties bits = 0;
+  for (std::size_t i = 0; i + 1 < list.size(); i += 2) {
+    if (list[i] == CL_QUEUE_PROPERTIES) bits = list[i + 1];
   }
-  request.has_list = properties != nullptr;
-  if (properties != nullptr) request.list.push_back(0);
-  return create(context, device, request, error_ret);
+  return create(context, device, bits, &list, error_ret);
 }
 
 cl_int CL_API_CALL clSetCommandQueueProperty(cl_command_queue handle, cl_command_queue_properties properties,

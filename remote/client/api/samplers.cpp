@@ -22,24 +22,22 @@ void apply(SamplerState& state, cl_sampler_properties name, cl_sampler_propertie
   }
 }
 
-cl_sampler create(cl_context handle, const std::vector<cl_sampler_properties>& pairs,
-                  const std::vector<cl_sampler_properties>& list, bool plain, cl_int* error_ret) {
+cl_sampler create(cl_context handle, const std::vector<cl_sampler_properties>& list, bool plain,
+                  cl_int* error_ret) {
   Object* const context = find(handle);
   if (context == nullptr) return fail<cl_sampler>(error_ret, CL_INVALID_CONTEXT);
   const ContextState& of = state_of<ContextState>(*context);
   NewObject<SamplerState> made(*context, *of.connection, of.connection->new_id());
   if (!made) return fail<cl_sampler>(error_ret, CL_OUT_OF_HOST_MEMORY);
   made->context = context;
-  made->list = list;
-  std::vector<std::uint64_t> sent;
-  for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
-    apply(*made, pairs[i], pairs[i + 1]);
-    if (!plain) sent.push_back(pairs[i]);
-    sent.push_back(pairs[i + 1]);
+  if (!plain) made->list = list;
+  std::vector<std::uint64_t> values;
+  for (std::size_t i = 0; i + 1 < list.size(); i += 2) {
+    apply(*made, list[i], list[i + 1]);
+    values.push_back(list[i + 1]);
   }
   return made.create(error_ret, [&](auto& b) {
-    // Some drivers distinguish no list from an empty one.
-    const auto properties = plain || !list.empty() ? b.CreateVector(sent) : 0;
+    const auto properties = plain ? b.CreateVector(values) : wire_list(b, list);
     return wire::CreateCreateSampler(b, made->id, of.id, properties, plain);
   });
 }
@@ -50,20 +48,14 @@ cl_sampler CL_API_CALL clCreateSampler(cl_context context, cl_bool normalized, c
                                        cl_filter_mode filter, cl_int* error_ret) {
   return create(context,
                 {CL_SAMPLER_NORMALIZED_COORDS, normalized, CL_SAMPLER_ADDRESSING_MODE, addressing,
-                 CL_SAMPLER_FILTER_MODE, filter},
-                {}, true, error_ret);
+                 CL_SAMPLER_FILTER_MODE, filter, 0},
+                true, error_ret);
 }
 
 cl_sampler CL_API_CALL clCreateSamplerWithProperties(cl_context context,
                                                      const cl_sampler_properties* properties,
                                                      cl_int* error_ret) {
-  std::vector<cl_sampler_properties> pairs;
-  for (; properties != nullptr && *properties != 0; properties += 2) {
-    pairs.insert(pairs.end(), properties, properties + 2);
-  }
-  std::vector<cl_sampler_properties> list = pairs;
-  if (properties != nullptr) list.push_back(0);
-  return create(context, pairs, list, false, error_ret);
+  return create(context, property_list(properties), false, error_ret);
 }
 
 cl_int CL_API_CALL clGetSamplerInfo(cl_sampler handle, cl_sampler_info name, size_t size, void* value,

@@ -113,7 +113,7 @@ void* CL_API_CALL clSVMAlloc(cl_context handle, cl_svm_mem_flags flags, size_t s
   if (context == nullptr || (flags & kFineGrain) != 0 || size == 0) return nullptr;
   const ContextState& of = state_of<ContextState>(*context);
   Connection& connection = *of.connection;
-  if ((connection.welcome().features() & bit(Feature::svm)) == 0 || size > of.max_allocation) return nullptr;
+  if (!connection.supports(Feature::svm) || size > of.max_allocation) return nullptr;
   void* made = nullptr;
   std::vector<std::uint64_t> in_use;  // freed last, so that the server chooses others
   while (made == nullptr && in_use.size() < kMaxAttempts) {

@@ -95,11 +95,35 @@ bool is_same(const DeviceState& device, const wire::Device& offered) {
          });
 }
 
+constexpr cl_device_type kKinds =
+    CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR | CL_DEVICE_TYPE_CUSTOM;
+
 bool is_of_type(const DeviceState& device, cl_device_type wanted, bool is_first) {
   // Some programs keep the type in an int, which extends its sign.
   if ((wanted & CL_DEVICE_TYPE_ALL) == CL_DEVICE_TYPE_ALL) return (device.type & CL_DEVICE_TYPE_CUSTOM) == 0;
   if ((wanted & CL_DEVICE_TYPE_DEFAULT) != 0 && is_first) return true;
   return (device.type & wanted & ~static_cast<cl_device_type>(CL_DEVICE_TYPE_DEFAULT)) != 0;
+}
+
+// kConnectionLost: it cannot be asked.
+cl_int ask_driver(cl_device_type type, std::vector<Object*>& found) {
+  std::array<std::uint8_t, sizeof type> input{};
+  std::memcpy(input.data(), &type, sizeof type);
+  std::vector<std::byte> ids;
+  const DeviceState& any = state_of<DeviceState>(*catalog.devices.front());
+  const cl_int error = call_device(any, [&](Connection& connection) {
+    if (!connection.supports(Feature::judgements)) return kConnectionLost;
+    return query_server(
+        connection,
+        {.what = wire::InfoSubject::devices_of_type, .object = catalog.only_platform, .input = input}, ids);
+  });
+  for (Object* const device : catalog.devices) {
+    const Id id = state_of<DeviceState>(*device).id;
+    for (std::size_t at = 0; at + sizeof id <= ids.size(); at += sizeof id) {
+      if (std::memcmp(&id, ids.data() + at, sizeof id) == 0) found.push_back(device);
+    }
+  }
+  return error;
 }
 
 }  // namespace
@@ -133,6 +157,7 @@ void make_platform() {
       cache_infos(infos, platform->infos());
       merge_platform_info(infos, groups);
       add_devices(i, groups, *connection, *platform);
+      catalog.only_platform = groups == 0 ? platform->id() : 0;
       ++groups;
     }
   }
@@ -148,6 +173,18 @@ std::vector<Object*> devices_of_type(cl_device_type type) {
       found.push_back(device);
   }
   return found;
+}
+
+cl_int find_devices(cl_device_type type, std::vector<Object*>& found) {
+  const bool is_named =
+      type == CL_DEVICE_TYPE_ALL || type == CL_DEVICE_TYPE_DEFAULT || (type != 0 && (type & ~kKinds) == 0);
+  if (!is_named && catalog.only_platform != 0) {
+    const cl_int error = ask_driver(type, found);
+    if (error != kConnectionLost) return error;
+  }
+  found = devices_of_type(type);
+  if (!found.empty()) return CL_SUCCESS;
+  return (type & (kKinds | CL_DEVICE_TYPE_DEFAULT)) != 0 ? CL_DEVICE_NOT_FOUND : CL_INVALID_DEVICE_TYPE;
 }
 
 Time default_deadline() { return std::chrono::steady_clock::now() + catalog.servers.timeout(); }

@@ -20,6 +20,7 @@ struct Catalog {
   Servers servers;
   bool original_name = false;    // the platform is presented by its driver's name (platform_names)
   std::vector<Object*> devices;  // root devices of all servers, in the order of the list of servers
+  Id only_platform = 0;          // of the server's, if it is the only one
   // What all servers' platforms have in common. Without a device there is no platform.
   Object* platform = nullptr;
   std::map<cl_uint, std::string> platform_texts;
@@ -38,8 +39,12 @@ void make_platform();
 // Whether a server still offers the devices that the program's handles stand for.
 bool has_same_devices(std::size_t server, const wire::Welcome& welcome);
 
-// The devices that clGetDeviceIDs returns for a type.
+// The devices of a type, as the specification has it.
 std::vector<Object*> devices_of_type(cl_device_type type);
+
+// The same as clGetDeviceIDs returns them, with its error. What types mean that the specification does not name (no type, unknown
+// bits, the default among others) is the driver's to say where the platform is that of one driver.
+cl_int find_devices(cl_device_type type, std::vector<Object*>& found);
 
 // A connection on which the device can be used. A new one is opened if needed and possible by `until`; a sub-device can
 // only be used on the connection on which it was created. Null: none.

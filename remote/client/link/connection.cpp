@@ -39,10 +39,10 @@ constexpr milliseconds kExchangePeriod{50};
 constexpr std::chrono::seconds kExchangeTime{1};
 constexpr std::size_t kMaxTokenFile = 64 << 10;
 // Shared virtual memory needs addresses of one size on both sides.
-constexpr std::uint64_t kSupportedFeatures = bit(Feature::pipes) | bit(Feature::includes) |
-                                             bit(Feature::end_answers) | bit(Feature::offers) |
-                                             bit(Feature::fetches) | bit(Feature::trials) |
-                                             (sizeof(void*) == sizeof(std::uint64_t) ? bit(Feature::svm) : 0);
+constexpr std::uint64_t kSupportedFeatures =
+    bit(Feature::pipes) | bit(Feature::includes) | bit(Feature::end_answers) | bit(Feature::offers) |
+    bit(Feature::fetches) | bit(Feature::trials) | bit(Feature::judgements) |
+    (sizeof(void*) == sizeof(std::uint64_t) ? bit(Feature::svm) : 0);
 constexpr std::uint64_t kSharedMemoryFeatures =
     bit(Feature::shared_memory) | bit(Feature::shared_ring) | bit(Feature::kept_shared);
 // Messages are converted, the results of queries within them are not: a connection to a server ends in the handshake where they

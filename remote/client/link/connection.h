@@ -157,8 +157,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Whether the server can answer commands other than reads at their end (PendingRequest::answer_at_end).
   [[nodiscard]] bool supports_end_answers() const { return supports_end_answers_; }
 
-  // Whether the server can be asked what its driver would say to arguments (wire::Trial).
-  [[nodiscard]] bool supports_trials() const { return (welcome().features() & bit(Feature::trials)) != 0; }
+  // Whether both peers know the feature.
+  [[nodiscard]] bool supports(Feature feature) const { return (welcome().features() & bit(feature)) != 0; }
 
   // Whether data of this size always goes over the socket.
   [[nodiscard]] bool uses_socket_only(std::size_t bytes) const;

@@ -1,8 +1,10 @@
 // Contexts, queues, samplers and events; releasing objects.
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "remote/server/handlers/handlers.h"
+#include "remote/server/handlers/lists.h"
 #include "remote/server/worker/platforms.h"
 
 namespace cleave::remote::server {
@@ -14,6 +16,34 @@ std::vector<Property> zero_terminated(const flatbuffers::Vector<Wire>* propertie
   std::vector<Property> list;
   for (const Wire one : numbers(properties)) list.push_back(static_cast<Property>(one));
   list.insert(list.end(), 2, 0);
+  return list;
+}
+
+// Handles of GL and VA objects and addresses are the client's machine's: no driver is to see them.
+bool is_of_client_machine(std::int64_t name, std::int64_t value) {
+  constexpr std::int64_t kVaDisplay = 0x4097, kFirstGl = 0x2008, kLastGl = 0x200C;  // CL_CGL_SHAREGROUP_KHR
+  constexpr std::uint64_t kLowestAddress = 1U << 16U;                               // vm.mmap_min_addr
+  return name == kVaDisplay || (name >= kFirstGl && name <= kLastGl) ||
+         static_cast<std::uint64_t>(value) >= kLowestAddress;
+}
+
+// As the driver takes them, with a terminating zero; empty: NULL. Nothing: the driver is not to see them.
+std::optional<std::vector<cl_context_properties>> context_properties(const Table& cl,
+                                                                     const wire::CreateContext& message,
+                                                                     cl_device_id device) {
+  std::vector<cl_context_properties> list;
+  if (message.complete() && message.properties() == nullptr) return list;
+  cl_platform_id handle = nullptr;
+  cl.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof handle, &handle, nullptr);
+  const auto platform = reinterpret_cast<cl_context_properties>(handle);
+  const auto given = numbers(message.properties());
+  for (std::size_t i = 0; i + 1 < given.size(); i += 2) {
+    const bool is_platform = given[i] == CL_CONTEXT_PLATFORM;
+    if (is_of_client_machine(given[i], given[i + 1])) return std::nullopt;
+    list.insert(list.end(), {given[i], is_platform && given[i + 1] != 0 ? platform : given[i + 1]});
+  }
+  if (!message.complete()) list.insert(list.end(), {CL_CONTEXT_PLATFORM, platform});
+  list.push_back(0);
   return list;
 }
 
@@ -67,25 +97,13 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
   const auto devices = session.devices_of(message.devices());
   if (!devices) return session.reply(command, message.id(), CL_INVALID_DEVICE);
   if (devices->empty()) return session.reply(command, message.id(), CL_INVALID_VALUE);
-  std::vector<cl_context_properties> properties;
-  // The values of other properties are handles or pointers of the client's machine.
-  const auto wanted = numbers(message.properties());
-  for (std::size_t i = 0; i + 1 < wanted.size(); i += 2) {
-    if (wanted[i] != CL_CONTEXT_INTEROP_USER_SYNC)
-      return session.reply(command, message.id(), CL_INVALID_PROPERTY);
-    properties.push_back(wanted[i]);
-    properties.push_back(wanted[i + 1]);
-  }
-  cl_platform_id platform = nullptr;
-  session.cl.clGetDeviceInfo(devices->front(), CL_DEVICE_PLATFORM, sizeof platform, &platform, nullptr);
-  properties.push_back(CL_CONTEXT_PLATFORM);
-  properties.push_back(reinterpret_cast<cl_context_properties>(platform));
-  properties.push_back(0);
+  const auto properties = context_properties(session.cl, message, devices->front());
+  if (!properties) return session.reply(command, message.id(), CL_INVALID_PROPERTY);
   // Never freed: the driver does not say which call is the last.
   auto* const observer = message.notify() ? new ContextObserver{session.outbox, message.id()} : nullptr;
   cl_int error = CL_SUCCESS;
   const cl_context context =
-      session.cl.clCreateContext(properties.data(), static_cast<cl_uint>(devices->size()), devices->data(),
+      session.cl.clCreateContext(list_of(*properties), static_cast<cl_uint>(devices->size()), devices->data(),
                                  observer != nullptr ? &notify : nullptr, observer, &error);
   if (context == nullptr) {
     delete observer;

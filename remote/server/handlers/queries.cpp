@@ -92,6 +92,13 @@ InfoResult suggested(const Table& cl, cl_command_queue queue, cl_kernel kernel, 
 }
 
 // As ids; 0: a device that the client does not know.
+InfoResult ids_result(const SessionContext& session, cl_int error, const std::vector<cl_device_id>& devices) {
+  std::vector<std::uint64_t> ids;
+  ids.reserve(devices.size());
+  for (const cl_device_id each : devices) ids.push_back(session.objects.id_of(each));
+  return value_result(error, ids.data(), ids.size() * sizeof ids[0]);
+}
+
 InfoResult program_devices(SessionContext& session, cl_program program) {
   if (program == nullptr) return {CL_INVALID_PROGRAM, {}};
   std::size_t size = 0;
@@ -99,10 +106,27 @@ InfoResult program_devices(SessionContext& session, cl_program program) {
   std::vector<cl_device_id> devices(size / sizeof(cl_device_id));
   if (error == CL_SUCCESS)
     error = session.cl.clGetProgramInfo(program, CL_PROGRAM_DEVICES, size, devices.data(), nullptr);
-  std::vector<std::uint64_t> ids;
-  ids.reserve(devices.size());
-  for (const cl_device_id each : devices) ids.push_back(session.objects.id_of(each));
-  return value_result(error, ids.data(), ids.size() * sizeof ids[0]);
+  return ids_result(session, error, devices);
+}
+
+InfoResult devices_of_type(SessionContext& session, cl_platform_id platform, const wire::Query& query) {
+  cl_device_type type = 0;
+  if (!take(query.input(), type)) return {CL_INVALID_VALUE, {}};
+  constexpr cl_uint kMost = 256;
+  std::vector<cl_device_id> devices(kMost);
+  cl_uint count = 0;
+  const cl_int error = session.cl.clGetDeviceIDs(platform, type, kMost, devices.data(), &count);
+  devices.resize(std::min(count, kMost));
+  std::erase_if(devices, [&](cl_device_id each) { return session.objects.id_of(each) == 0; });
+  return ids_result(session, error == CL_SUCCESS && devices.empty() ? CL_DEVICE_NOT_FOUND : error, devices);
+}
+
+// How many there are, and what the driver says to room without a list.
+InfoResult kernels_in_program(const Table& cl, cl_program program, const wire::Query& query) {
+  cl_uint count = 0;
+  const cl_int error =
+      cl.clCreateKernelsInProgram(program, query.param(), nullptr, query.index() != 0 ? nullptr : &count);
+  return value_result(error, &count, sizeof count);
 }
 
 // As an id.
@@ -126,6 +150,7 @@ InfoResult query_object(SessionContext& session, const wire::Query& query) {
   if (query.what() == wire::InfoSubject::program && param == CL_PROGRAM_DEVICES)
     return program_devices(session, session.objects.handle<cl_program>(id));
   if (query.what() != wire::InfoSubject::image_formats &&
+      query.what() != wire::InfoSubject::kernels_in_program &&
       std::find(kHandleInfos.begin(), kHandleInfos.end(), param) != kHandleInfos.end()) {
     return {CL_INVALID_VALUE, {}};
   }
@@ -187,6 +212,12 @@ InfoResult query_object(SessionContext& session, const wire::Query& query) {
     case wire::InfoSubject::image_formats:
       return of(session.objects.handle<cl_context>(id),
                 [&](cl_context context) { return image_formats(session.cl, context, query); });
+    case wire::InfoSubject::devices_of_type:
+      return of(session.objects.handle<cl_platform_id>(id),
+                [&](cl_platform_id platform) { return devices_of_type(session, platform, query); });
+    case wire::InfoSubject::kernels_in_program:
+      return of(session.objects.handle<cl_program>(id),
+                [&](cl_program program) { return kernels_in_program(session.cl, program, query); });
     case wire::InfoSubject::device_and_host_timer:
       return of(session.objects.handle<cl_device_id>(id), [&](cl_device_id asked) {
         std::array<cl_ulong, 2> times{};

@@ -257,7 +257,8 @@ int Worker::run() {
     exit_worker(ipc::ReportKind::refused, kNoDevice);
   }
   std::uint64_t features = bit(Feature::svm) | bit(Feature::pipes) | bit(Feature::includes) |
-                           bit(Feature::end_answers) | bit(Feature::offers) | bit(Feature::trials);
+                           bit(Feature::end_answers) | bit(Feature::offers) | bit(Feature::trials) |
+                           bit(Feature::judgements);
   if (!options_.peers.empty()) features |= bit(Feature::fetches);
   if (shared_)
     features |= bit(Feature::shared_memory) | bit(Feature::shared_ring) | bit(Feature::kept_shared);

@@ -73,6 +73,7 @@ void reset_client() {
     delete static_cast<ObjectState*>(cleave::objects::raw_of(*device));
   catalog.devices.clear();
   catalog.platform = nullptr;
+  catalog.only_platform = 0;
   catalog.platform_texts.clear();
   catalog.platform_extensions.clear();
   catalog.platform_version = 0;

@@ -81,6 +81,13 @@ class CommandsFrame {
   CommandsFrame& create_context(std::uint64_t id, const std::vector<std::uint64_t>& devices) {
     return add(wire::CreateCreateContext(builder_, id, builder_.CreateVector(devices)), 0, 0, kFinish);
   }
+  // `properties`: complete; null: NULL.
+  CommandsFrame& create_context(std::uint64_t id, std::uint64_t device,
+                                const std::vector<std::int64_t>* properties) {
+    const auto list = properties == nullptr ? 0 : builder_.CreateVector(*properties);
+    const auto devices = builder_.CreateVector(&device, 1);
+    return add(wire::CreateCreateContext(builder_, id, devices, list, false, true), 0, 0, kFinish);
+  }
   CommandsFrame& query_device(std::uint64_t device) {
     return add(wire::CreateQuery(builder_, wire::InfoSubject::device, device, 0, CL_DEVICE_NAME), 0, 0,
                kFinish);

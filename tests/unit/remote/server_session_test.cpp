@@ -120,6 +120,45 @@ TEST_F(ListingSession, DriverGetsNoLongListsOfDevices) {
   EXPECT_EQ(sizes, std::vector<cl_uint>{2});
 }
 
+// What the specification forbids some drivers accept, but none sees a handle or an address of the client's.
+TEST_F(ListingSession, DriverJudgesThePropertiesOfAContext) {
+  static std::vector<std::vector<cl_context_properties>> seen;
+  seen.clear();
+  table_.clCreateContext = [](const cl_context_properties* list, cl_uint, const cl_device_id*,
+                              void(CL_CALLBACK*)(const char*, const void*, size_t, void*), void*,
+                              cl_int* error) -> cl_context {
+    auto& all = seen.emplace_back();
+    for (; list != nullptr && *list != 0; list += 2) all.insert(all.end(), list, list + 2);
+    if (list != nullptr) all.push_back(0);
+    *error = CL_INVALID_PLATFORM;
+    return nullptr;
+  };
+  cl_platform_id handle = nullptr;
+  cl.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof handle, static_cast<void*>(&handle), nullptr);
+  const auto platform = reinterpret_cast<cl_context_properties>(handle);
+  const std::vector<std::vector<std::int64_t>> lists{{},
+                                                     {CL_CONTEXT_PLATFORM, 1, CL_CONTEXT_PLATFORM, 0},
+                                                     {0x7777, 65535},
+                                                     {0x7777, 65536},
+                                                     {0x7777, -1},
+                                                     {0x2008, 1}};
+  CommandsFrame frame;
+  std::uint64_t id = 50;
+  frame.create_context(id++, kDeviceId, nullptr);
+  for (const auto& list : lists) frame.create_context(id++, kDeviceId, &list);
+  frame.create_context(id++, std::vector<std::uint64_t>{kDeviceId});  // of an older client
+  EXPECT_EQ(run(frame).finishes,
+            (Errors{CL_INVALID_PLATFORM, CL_INVALID_PLATFORM, CL_INVALID_PLATFORM, CL_INVALID_PLATFORM,
+                    CL_INVALID_PROPERTY, CL_INVALID_PROPERTY, CL_INVALID_PROPERTY, CL_INVALID_PLATFORM}));
+  const std::vector<std::vector<cl_context_properties>> expected{
+      {},
+      {0},
+      {CL_CONTEXT_PLATFORM, platform, CL_CONTEXT_PLATFORM, 0, 0},
+      {0x7777, 65535, 0},
+      {CL_CONTEXT_PLATFORM, platform, 0}};
+  EXPECT_EQ(seen, expected);
+}
+
 // A client accepts no longer messages, and the server keeps no more than that before it sends.
 TEST_F(ListingSession, AnswersOfOneFrameAreSentInSeveral) {
   table_.clGetDeviceInfo = [](cl_device_id, cl_device_info, size_t size, void* value, size_t* needed) {
