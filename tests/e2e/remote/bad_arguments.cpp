@@ -5,7 +5,9 @@
 // by each value of a list for its type, alone, and by null or zero in pairs. A case that is named on a line of the file SKIP
 // (a shell pattern) is left out. One in which the driver crashes is told as such; the driver is in whatever state then.
 //
-//   bad_arguments [SKIP ["commands objects queries"]]
+// With "released" handles that have been released replace those that are right, and nothing else is replaced.
+//
+//   bad_arguments [SKIP ["commands objects queries" | "released commands objects queries"]]
 #include "bad_arguments.h"
 
 #include <CL/cl.h>
@@ -105,6 +107,7 @@ int main(int count, char** arguments) {
   bad::Rig rig;
   bad::catch_crashes();
   const std::string_view parts = count > 2 ? arguments[2] : "commands objects queries";
+  if (parts.find("released") != parts.npos) rig.release_some();
   if (parts.find("commands") != parts.npos) bad::call_commands(rig);
   if (parts.find("objects") != parts.npos) bad::call_objects(rig);
   if (parts.find("queries") != parts.npos) bad::call_queries(rig);

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -26,33 +27,6 @@ inline constexpr std::size_t kUntouched = 0xA5A5A5A5A5A5A5A5U;
 // Prints the name and what the call returns, unless the case is to be skipped.
 void run_case(const std::string& name, const std::function<std::string()>& call);
 
-// Valid objects, those of another context, and places for outputs.
-struct Rig {
-  Rig();
-  // Whatever the last call has written there, as text; the places are untouched again.
-  std::string outputs();
-
-  cl_platform_id platform = nullptr;
-  cl_device_id device = nullptr;
-  cl_context context = nullptr, other_context = nullptr;
-  cl_command_queue queue = nullptr, other_queue = nullptr;
-  cl_mem buffer = nullptr, second = nullptr, sub_buffer = nullptr, other_buffer = nullptr, image = nullptr;
-  cl_mem write_only = nullptr, read_only = nullptr, no_access = nullptr;  // for the host
-  cl_program program = nullptr, unbuilt = nullptr, other_program = nullptr;
-  cl_kernel kernel = nullptr, unset = nullptr, other_kernel = nullptr;
-  cl_sampler sampler = nullptr;
-  cl_event ended = nullptr, other_ended = nullptr, user = nullptr;
-  std::byte* host = nullptr;  // much more than any transfer takes
-  void* svm = nullptr;
-
-  // Outputs.
-  cl_event event = nullptr;
-  cl_int error = 0;
-  cl_uint number = 0;
-  std::size_t size = 0;
-  std::array<std::size_t, 64> values{};
-};
-
 // An argument as a function takes it, and its type, so that one function varies calls of every signature.
 using Word = std::uint64_t;
 enum class Type : std::uint8_t {
@@ -62,6 +36,7 @@ enum class Type : std::uint8_t {
   program,
   kernel,
   event,
+  sampler,
   size,  // and bits
   number,
   code,
@@ -79,6 +54,7 @@ constexpr Type type_of() {
   if (std::is_same_v<T, cl_program>) return Type::program;
   if (std::is_same_v<T, cl_kernel>) return Type::kernel;
   if (std::is_same_v<T, cl_event>) return Type::event;
+  if (std::is_same_v<T, cl_sampler>) return Type::sampler;
   if (std::is_same_v<T, std::size_t>) return Type::size;
   if (std::is_same_v<T, cl_uint>) return Type::number;
   if (std::is_same_v<T, cl_int>) return Type::code;
@@ -86,6 +62,36 @@ constexpr Type type_of() {
   if (std::is_same_v<T, const cl_event*>) return Type::events;
   return std::is_pointer_v<T> ? Type::pointer : Type::other;
 }
+
+// Valid objects, those of another context, and places for outputs.
+struct Rig {
+  Rig();
+  void release_some();
+  // Whatever the last call has written there, as text; the places are untouched again.
+  std::string outputs();
+
+  cl_platform_id platform = nullptr;
+  cl_device_id device = nullptr;
+  cl_context context = nullptr, other_context = nullptr;
+  cl_command_queue queue = nullptr, other_queue = nullptr;
+  cl_mem buffer = nullptr, second = nullptr, sub_buffer = nullptr, other_buffer = nullptr, image = nullptr;
+  cl_mem write_only = nullptr, read_only = nullptr, no_access = nullptr;  // for the host
+  cl_program program = nullptr, unbuilt = nullptr, other_program = nullptr;
+  cl_kernel kernel = nullptr, unset = nullptr, other_kernel = nullptr;
+  cl_sampler sampler = nullptr;
+  cl_event ended = nullptr, other_ended = nullptr, user = nullptr;
+  // Handles that the program has given up, and what they are then. Where there are any, these alone replace what is right.
+  std::map<Type, std::pair<Word, cl_int>> released;
+  std::byte* host = nullptr;  // much more than any transfer takes
+  void* svm = nullptr;
+
+  // Outputs.
+  cl_event event = nullptr;
+  cl_int error = 0;
+  cl_uint number = 0;
+  std::size_t size = 0;
+  std::array<std::size_t, 64> values{};
+};
 
 template <typename T>
 Word to_word(T value) {

@@ -86,6 +86,29 @@ Rig::Rig() {
   outputs();
 }
 
+void Rig::release_some() {
+  static cl_event listed[1];
+  listed[0] = ended_event(context);
+  const auto give_up = [this](Type type, cl_int error, auto handle, auto release) {
+    released[type] = {to_word(handle), error};
+    release(handle);
+  };
+  const char* source = kSource;
+  give_up(Type::context, CL_INVALID_CONTEXT, clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr),
+          clReleaseContext);
+  give_up(Type::queue, CL_INVALID_COMMAND_QUEUE, clCreateCommandQueue(context, device, 0, nullptr),
+          clReleaseCommandQueue);
+  give_up(Type::memory, CL_INVALID_MEM_OBJECT, clCreateBuffer(context, 0, kSize, nullptr, nullptr),
+          clReleaseMemObject);
+  give_up(Type::program, CL_INVALID_PROGRAM, clCreateProgramWithSource(context, 1, &source, nullptr, nullptr),
+          clReleaseProgram);
+  give_up(Type::kernel, CL_INVALID_KERNEL, clCreateKernel(program, "one", nullptr), clReleaseKernel);
+  give_up(Type::sampler, CL_INVALID_SAMPLER,
+          clCreateSampler(context, CL_FALSE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, nullptr), clReleaseSampler);
+  give_up(Type::event, CL_INVALID_EVENT, listed[0], clReleaseEvent);
+  released[Type::events] = {to_word(&listed[0]), CL_INVALID_EVENT_WAIT_LIST};
+}
+
 std::string Rig::outputs() {
   std::string text;
   if (event != nullptr) {

@@ -95,6 +95,7 @@ Values values_of(Type type, const Rig& rig) {
       return lists_of_events(rig);
     case Type::pointer:
       return {null()};
+    case Type::sampler:
     case Type::other:
       break;
   }
@@ -112,11 +113,23 @@ class Variation {
   [[nodiscard]] bool is_complete() const { return names_.size() == call_.types.size(); }
 
   void run() {
+    if (!rig_.released.empty()) return give_released();
     run(call_.name, call_.arguments);
     for (std::size_t i = 0; i < names_.size(); ++i) replace(i);
   }
 
  private:
+  void give_released() {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      const auto released = rig_.released.find(call_.types[i]);
+      if (released == rig_.released.end()) continue;
+      std::vector<Word> changed = call_.arguments;
+      changed[i] = released->second.first;
+      if (call_.types[i] == Type::events) changed[i - 1] = 1;
+      run(call_.name + names_[i] + "released (" + std::to_string(released->second.second) + ")", changed);
+    }
+  }
+
   // The parameter's other values, alone and some in pairs with those of parameters behind it.
   void replace(std::size_t i) {
     for (const Value& one : others(i)) {

@@ -208,6 +208,22 @@ class BadArguments(RemoteTest):
             self.skipTest("CLEAVE_TEST_INTEL does not name Intel's runtime")
         self.compare(INTEL_RUNTIME, INTEL)
 
+    def test_released_handles_are_invalid(self):
+        """Natively such calls may end the process: the client's handles are its own, and it knows which have been released."""
+        server = self.start_server(self.own_folder().name)
+        results = self.results(self.run_remotely(
+            "native", server.addresses["unix"], PROGRAM, self.skip(("clEnqueueSVMFree list*",)), "released commands objects queries"))
+        released = {case: result for case, result in results.items() if "=released" in case}
+        self.assertGreater(len(released), 200)
+        for case, result in released.items():
+            expected = re.search(r"\((-\d+)\)$", case)[1]
+            if case.startswith("clSVM"):
+                self.assertEqual(result, "null", case)
+            else:
+                # In a list that is waited for at once an event is an invalid one, in any other the list is.
+                self.assertRegex(result, rf"^(null error )?({expected}{'|-58' if expected == '-57' else ''})$", case)
+        self.assertNoCrash(server)
+
     def compare(self, driver, icd):
         server = self.start_server(self.own_folder().name, environment=self.environment(OCL_ICD_VENDORS=icd))
         native = self.results(self.run_native(PROGRAM, self.skip(driver.skipped), driver.parts, OCL_ICD_VENDORS=icd))
