@@ -115,10 +115,6 @@ std::string text_of(const Table& next, cl_device_id device, cl_device_info what)
              : std::string();
 }
 
-cl_device_id parent_of(const Table& next, cl_device_id device) noexcept {
-  return ask<cl_device_id>(next, device, CL_DEVICE_PARENT_DEVICE, nullptr);
-}
-
 DeviceFacts query_facts(const Table& next, const base::Settings& settings, cl_device_id device,
                         cl_device_id root) {
   DeviceFacts facts;

@@ -41,9 +41,6 @@ struct DeviceFacts {
 DeviceFacts query_facts(const Table& next, const base::Settings& settings, cl_device_id device,
                         cl_device_id root);
 
-// The device that a sub-device is a part of, which the program may have given up; null for a root device.
-cl_device_id parent_of(const Table& next, cl_device_id device) noexcept;
-
 // What the driver says of the device in words; empty if it does not say.
 std::string text_of(const Table& next, cl_device_id device, cl_device_info what);
 

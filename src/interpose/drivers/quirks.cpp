@@ -20,18 +20,9 @@ unsigned pocl_version(std::string_view text) noexcept {
   return 0;
 }
 
-// Null for a root device.
-cl_device_id parent_of(const Table& next, cl_device_id device) noexcept {
-  cl_device_id parent = nullptr;
-  next.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, static_cast<void*>(&parent), nullptr);
-  return parent;
-}
-
-bool is_root(const Table& next, cl_device_id device) noexcept { return parent_of(next, device) == nullptr; }
-
 // Of the root device: sub-devices share its thread pool.
 cl_uint threads_of(const Table& next, cl_device_id device) noexcept {
-  while (!is_root(next, device)) device = parent_of(next, device);
+  while (const cl_device_id parent = parent_of(next, device)) device = parent;
   cl_uint units = 0;
   next.clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, nullptr);
   return units;
@@ -45,6 +36,12 @@ bool has_no_variables(const Table& next, cl_device_id device) noexcept {
 }
 
 }  // namespace
+
+cl_device_id parent_of(const Table& next, cl_device_id device) noexcept {
+  cl_device_id parent = nullptr;
+  next.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, static_cast<void*>(&parent), nullptr);
+  return parent;
+}
 
 Quirks quirks_of(const Table& next, cl_device_id device) noexcept {
   Quirks quirks;
@@ -68,7 +65,8 @@ Quirks quirks_of(const Table& next, cl_device_id device) noexcept {
   quirks.copies_variables = quirks.crashes_on_late_failure && has_no_variables(next, device);
   const unsigned pocl = pocl_version(base::driver_platform_text(next, platform, CL_PLATFORM_VERSION).data());
   if (name == "Oclgrind") quirks.open_local_size = plan::OpenLocalSize::one_item;
-  if (is_pocl && pocl == 3 && is_root(next, device)) quirks.open_local_size = plan::OpenLocalSize::pocl3;
+  const bool is_root = parent_of(next, device) == nullptr;
+  if (is_pocl && pocl == 3 && is_root) quirks.open_local_size = plan::OpenLocalSize::pocl3;
   quirks.crashes_on_mixed_offsets = pocl == 4 || pocl == 5;
   quirks.crashes_on_several_mixed_offsets = pocl != 0 && pocl <= 3 && threads_of(next, device) > 1;
   return quirks;

@@ -39,4 +39,7 @@ struct Quirks {
 // Queries the device's platform on every call. Properties that the driver does not report are assumed harmless.
 Quirks quirks_of(const Table& next, cl_device_id device) noexcept;
 
+// The device that a sub-device is a part of, which the program may have given up; null for a root device.
+cl_device_id parent_of(const Table& next, cl_device_id device) noexcept;
+
 }  // namespace cleave::interpose
