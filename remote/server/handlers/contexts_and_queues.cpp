@@ -108,7 +108,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
   if (context == nullptr) {
     delete observer;
   } else if (observer != nullptr) {
-    session.records_begun += kRecordOfWatch;  // never ends
+    session.overhead_begun += kOverheadOfWatch;  // never ends
   }
   session.register_created(command, message.id(), {Kind::context, context}, error);
 }

@@ -17,7 +17,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::N
   const Triple global = triple(message.global());
   const Triple local = triple(message.local());
   Pending pending;
-  pending.record = session.objects.record_of_launch(message.kernel());
+  pending.overhead = session.objects.overhead_of_launch(message.kernel());
   const auto call = [&](cl_command_queue queue, auto... wait) {
     return session.cl.clEnqueueNDRangeKernel(queue, kernel, message.dims(),
                                              message.offset() != nullptr ? offset.data() : nullptr,
@@ -67,7 +67,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::M
   };
   Pending pending;
   pending.kept = kept;
-  pending.record = objects.size() * kRecordOfListed;
+  pending.overhead = objects.size() * kOverheadOfListed;
   enqueue(session, command, call, std::move(pending));
 }
 

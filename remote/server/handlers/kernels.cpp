@@ -145,7 +145,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
   }
   cl_uint count = 0;
   session.cl.clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr);
-  object.record += count * kRecordOfArgument;
+  object.overhead += count * kOverheadOfArgument;
   if (!session.register_object(message.id(), std::move(object))) return;
   if (command.request() == 0) return;
   auto& builder = session.answers.builder();
@@ -170,7 +170,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
   const cl_kernel kernel = session.cl.clCloneKernel(static_cast<cl_kernel>(object->handle), &error);
   Object clone{Kind::kernel, kernel};
   clone.kernel = std::move(state);
-  clone.record = object->record;
+  clone.overhead = object->overhead;
   session.register_created(command, message.id(), std::move(clone), error);
 }
 

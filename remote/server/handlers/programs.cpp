@@ -29,7 +29,7 @@ std::optional<ProgramText> text_payload(SessionContext& session, const wire::Com
   if (memory == nullptr) {
     // A client that does not ask for an answer learns it from the first build.
     Object nothing{Kind::program, nullptr};
-    nothing.record = kRecordOfFailed;
+    nothing.overhead = kOverheadOfFailed;
     nothing.program = std::make_shared<ProgramState>(ProgramState::Origin::unaffordable);
     if (command.request() == 0 && !session.register_object(id, std::move(nothing))) return std::nullopt;
     session.reply(command, id, CL_OUT_OF_HOST_MEMORY);

@@ -119,7 +119,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::S
   };
   Pending pending;
   pending.kept = kept;
-  pending.record = kept->pointers.size() * kRecordOfListed;
+  pending.overhead = kept->pointers.size() * kOverheadOfListed;
   enqueue(session, command, call, std::move(pending));
 }
 

@@ -37,7 +37,7 @@ void Queue::add(Pending pending, WaitedBy waited_by) {
 
 void Queue::push(Pending pending, WaitedBy waited_by) {
   pending.before = std::exchange(without_event_, 0);
-  pending.record += std::exchange(record_without_event_, 0);
+  pending.overhead += std::exchange(overhead_without_event_, 0);
   bool wake = false;
   {
     const base::MutexLock lock(mutex_);
@@ -306,7 +306,7 @@ void Queue::report_one(Pending& pending, EventsFrame& frame) {
   if (ended < CL_COMPLETE && pending.event_id == 0 && pending.request == 0 &&
       !is_reported_by_last_part(pending))
     frame.failure(0, info_.id, ended);
-  outbox_.count_ended(pending.before + (pending.ends ? 1 : 0), pending.bytes, pending.record);
+  outbox_.count_ended(pending.before + (pending.ends ? 1 : 0), pending.bytes, pending.overhead);
 }
 
 void Queue::report(std::vector<Pending>& ended) {

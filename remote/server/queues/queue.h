@@ -67,7 +67,7 @@ struct Pending {
   std::uint64_t bytes = 0;            // of payload, which count as ended with it
   std::shared_ptr<RingSlot> slot;     // returned at the end
   bool ends = true;                   // the client's command ends with it
-  std::uint64_t record = 0;           // of host memory that is kept until the end, in bytes
+  std::uint64_t overhead = 0;         // of host memory that is kept until the end, in bytes
   std::uint64_t before = 0;           // set by the queue: commands without an event that end with it as well
   std::shared_ptr<PendingRead> read;  // set by the queue: the answer of a read, which another thread may send
   // What has to live until the end: that memory which the command uses is pinned, or arrays that were passed to the driver. It
@@ -123,9 +123,9 @@ class Queue : public std::enable_shared_from_this<Queue> {
 
   // Counts a command that has been enqueued without an event, on an in-order queue. It ends with the command that is added
   // next, whose failure is taken for its own as well; so flush() has to come before a finish or the queue's end.
-  void add_without_event(std::uint64_t record = 0) {
+  void add_without_event(std::uint64_t overhead = 0) {
     ++without_event_;
-    record_without_event_ += record;
+    overhead_without_event_ += overhead;
   }
   [[nodiscard]] std::uint64_t without_event() const { return without_event_; }
 
@@ -195,8 +195,8 @@ class Queue : public std::enable_shared_from_this<Queue> {
   std::optional<std::shared_ptr<const void>> pinned_;  // null: nothing is to be pinned
   PinnedReads::OfQueue small_reads_;
   BriefSpin spin_{kPollTime};
-  std::uint64_t without_event_ = 0;         // commands since the last one with an event; the reading thread's
-  std::uint64_t record_without_event_ = 0;  // what they keep
+  std::uint64_t without_event_ = 0;  // commands since the last one with an event; the reading thread's
+  std::uint64_t overhead_without_event_ = 0;  // what they keep
 
   base::Mutex mutex_;
   base::CondVar wake_;   // of the watcher

@@ -60,27 +60,28 @@ bool keeps_nothing(wire::Body body) {
 }
 
 void charge(SessionContext& session, const Enqueue& to, Pending& pending) {
-  pending.record = to.record;
-  session.records_begun += to.record;
+  pending.overhead = to.overhead;
+  session.overhead_begun += to.overhead;
 }
 
 }  // namespace
 
 std::optional<Enqueue> begin_enqueue(SessionContext& session, const wire::Command& command,
-                                     std::uint64_t record) {
+                                     std::uint64_t overhead) {
   const auto object = session.objects.find(command.queue());
   if (!object || object->kind != Kind::queue) {
     fail_command(session, command, CL_INVALID_COMMAND_QUEUE);
     return std::nullopt;
   }
   if (command.event() != 0 && !session.check_new_id(command.event())) return std::nullopt;
-  record += kRecordOfCommand + (command.waits() != nullptr ? command.waits()->size() : 0) * kRecordOfListed;
-  const bool has_room = keeps_nothing(command.body_type()) || session.has_room(record);
+  overhead +=
+      kOverheadOfCommand + (command.waits() != nullptr ? command.waits()->size() : 0) * kOverheadOfListed;
+  const bool has_room = keeps_nothing(command.body_type()) || session.has_room(overhead);
   if (!has_room || (command.event() != 0 && session.is_full())) {
     fail_command(session, command, CL_OUT_OF_HOST_MEMORY);
     return std::nullopt;
   }
-  Enqueue enqueue{object->queue, {}, record, command.empty_list()};
+  Enqueue enqueue{object->queue, {}, overhead, command.empty_list()};
   if (command.waits() == nullptr) return enqueue;
   bool failed = false;
   for (const std::uint64_t id : numbers(command.waits())) {
@@ -138,8 +139,8 @@ void finish_enqueue(SessionContext& session, const wire::Command& command, const
 }
 
 void finish_enqueue_without_event(SessionContext& session, const Enqueue& to) {
-  to.queue->add_without_event(to.record);
-  session.records_begun += to.record;
+  to.queue->add_without_event(to.overhead);
+  session.overhead_begun += to.overhead;
   session.flush_later(to.queue);
 }
 

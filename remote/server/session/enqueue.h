@@ -15,7 +15,7 @@ namespace cleave::remote::server {
 struct Enqueue {
   std::shared_ptr<Queue> queue;
   std::vector<cl_event> waits;
-  std::uint64_t record = 0;     // of host memory, which the command keeps until it ends
+  std::uint64_t overhead = 0;   // of host memory, which the command keeps until it ends
   bool has_empty_list = false;  // the program passed a wait list without events, which some drivers refuse
   [[nodiscard]] cl_uint count() const { return static_cast<cl_uint>(waits.size()); }
   [[nodiscard]] const cl_event* list() const {
@@ -25,9 +25,9 @@ struct Enqueue {
 };
 
 // Looks up the command's queue and wait list. Empty: one of them is invalid, or there is no host memory for what the command keeps
-// until it ends, `record` besides what all do; the command has failed.
+// until it ends, `overhead` besides what all do; the command has failed.
 std::optional<Enqueue> begin_enqueue(SessionContext& session, const wire::Command& command,
-                                     std::uint64_t record = 0);
+                                     std::uint64_t overhead = 0);
 
 // Whether the driver need not make an event for this command: its end is seen with that of the next one.
 bool needs_no_event(const SessionContext& session, const wire::Command& command, const Queue& queue);
@@ -52,7 +52,7 @@ void finish_enqueue_slice(SessionContext& session, const wire::Command& command,
 // that only pass the last three on take them as `auto... wait`.
 template <typename Call>
 void enqueue(SessionContext& session, const wire::Command& command, Call call, Pending pending = {}) {
-  const auto to = begin_enqueue(session, command, pending.record);
+  const auto to = begin_enqueue(session, command, pending.overhead);
   if (!to) return;
   const bool has_event = !needs_no_event(session, command, *to->queue);
   cl_event event = nullptr;

@@ -16,7 +16,7 @@ struct ClientLimits {
   std::uint64_t window_commands = 8192;             // flow control: commands in flight
   std::uint64_t window_bytes = std::uint64_t{128} << 20U;
   std::size_t objects = std::size_t{4} << 20U;
-  std::uint64_t growth = UINT64_MAX;  // bytes by which the process may grow (records_for(), growth_for())
+  std::uint64_t growth = UINT64_MAX;  // bytes by which the process may grow (growth_for())
   std::size_t queues = 512;
   std::uint64_t program = std::uint64_t{256} << 20U;  // bytes of one program's text, IL or binaries
   BuildLimits build;
@@ -25,8 +25,8 @@ struct ClientLimits {
   std::chrono::seconds idle{0};                    // without a command or a build; 0: no limit
 };
 
-// The host memory that all objects of a client may take (record_of()), where its memory is limited to that.
-[[nodiscard]] constexpr std::uint64_t records_for(std::uint64_t memory) {
+// The host memory that all objects of a client may take (overhead_of()), where its memory is limited to that.
+[[nodiscard]] constexpr std::uint64_t max_overhead_for(std::uint64_t memory) {
   return std::clamp(memory, std::uint64_t{16} << 20U, std::uint64_t{1} << 30U);
 }
 

@@ -29,9 +29,9 @@ std::optional<DevicePlace> ObjectTable::place_of(cl_device_id device) const {
 bool ObjectTable::insert(std::uint64_t id, Object object) {
   const base::MutexLock lock(mutex_);
   if (object.kind == Kind::device) devices_[object.handle] = id;
-  const std::uint64_t record = object.record;
+  const std::uint64_t overhead = object.overhead;
   if (!map_.emplace(id, std::move(object)).second) return false;
-  records_ += record;
+  overhead_ += overhead;
   return true;
 }
 
@@ -59,16 +59,16 @@ void ObjectTable::set_watched(std::uint64_t id) {
   const base::MutexLock lock(mutex_);
   const auto found = map_.find(id);
   if (found == map_.end() || std::exchange(found->second.watched, true)) return;
-  found->second.record += kRecordOfWatch;
-  records_ += kRecordOfWatch;
+  found->second.overhead += kOverheadOfWatch;
+  overhead_ += kOverheadOfWatch;
 }
 
-std::uint64_t ObjectTable::record_of_launch(std::uint64_t kernel) const {
+std::uint64_t ObjectTable::overhead_of_launch(std::uint64_t kernel) const {
   const base::MutexLock lock(mutex_);
   const auto found = map_.find(kernel);
   if (found == map_.end() || found->second.kernel == nullptr) return 0;
   std::uint64_t bytes =
-      (found->second.record - record_of(Kind::kernel)) / kRecordOfArgument * kRecordOfListed;
+      (found->second.overhead - overhead_of(Kind::kernel)) / kOverheadOfArgument * kOverheadOfListed;
   for (const auto& [index, memory] : found->second.kernel->arguments_memory) bytes += memory->size();
   return bytes;
 }
@@ -88,7 +88,7 @@ std::optional<Object> ObjectTable::remove(std::uint64_t id) {
   if (found == map_.end() || id >= kFirstServerId) return std::nullopt;
   Object object = std::move(found->second);
   map_.erase(found);
-  records_ -= object.record;
+  overhead_ -= object.overhead;
   if (object.kind == Kind::device) devices_.erase(object.handle);
   return object;
 }

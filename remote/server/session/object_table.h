@@ -61,9 +61,9 @@ struct KernelState {
       arguments_memory;  // for large values; for the reading thread
 };
 
-// Bytes of host memory that an object of this kind takes, with all records about it, the driver's (PoCL's, where the most was
-// measured) and the server's: rounded up. Kernels: and kRecordOfArgument for each argument.
-[[nodiscard]] constexpr std::uint64_t record_of(Kind kind) {
+// Bytes of host memory that an object of this kind takes, with all that is kept about it, the driver's (PoCL's, where the most was
+// measured) and the server's: rounded up. Kernels: and kOverheadOfArgument for each argument.
+[[nodiscard]] constexpr std::uint64_t overhead_of(Kind kind) {
   constexpr std::uint64_t kSmall = 1U << 10U;
   switch (kind) {
     case Kind::context:
@@ -81,26 +81,27 @@ struct KernelState {
   }
   return kSmall;
 }
-inline constexpr std::uint64_t kRecordOfArgument = 128;  // with a small value
-inline constexpr std::uint64_t kRecordOfFailed = 256;    // an event or program that the driver does not have
+inline constexpr std::uint64_t kOverheadOfArgument = 128;  // with a small value
+inline constexpr std::uint64_t kOverheadOfFailed = 256;  // an event or program that the driver does not have
 // Likewise, until a command has ended: with its event, the driver's and the server's; and for each event of its wait list, object of a
 // list, and argument of a launch, which drivers copy.
-inline constexpr std::uint64_t kRecordOfCommand = 512;
-inline constexpr std::uint64_t kRecordOfListed = 64;
-inline constexpr std::uint64_t kRecordOfWatch = 128;  // a callback of an object's
+inline constexpr std::uint64_t kOverheadOfCommand = 512;
+inline constexpr std::uint64_t kOverheadOfListed = 64;
+inline constexpr std::uint64_t kOverheadOfWatch = 128;  // a callback of an object's
 
 struct Object {
   Object(Kind its_kind, void* its_handle, std::uint64_t its_size = 0)
       : kind(its_kind),
         handle(its_handle),
         size(its_size),
-        record(its_kind == Kind::event && its_handle == nullptr ? kRecordOfFailed : record_of(its_kind)) {}
+        overhead(its_kind == Kind::event && its_handle == nullptr ? kOverheadOfFailed
+                                                                  : overhead_of(its_kind)) {}
 
   Kind kind;
-  void* handle;          // null: the event of a command that failed, or a program that is being linked
-  std::uint64_t size;    // of a buffer, in bytes
-  std::uint64_t record;  // of host memory, in bytes
-  bool watched = false;  // by callbacks of the driver's, once for all that the client wants to know
+  void* handle;            // null: the event of a command that failed, or a program that is being linked
+  std::uint64_t size;      // of a buffer, in bytes
+  std::uint64_t overhead;  // of host memory, in bytes
+  bool watched = false;    // by callbacks of the driver's, once for all that the client wants to know
   std::shared_ptr<Queue> queue;           // of a queue
   std::shared_ptr<ProgramState> program;  // of a program
   std::shared_ptr<KernelState> kernel;    // of a kernel
@@ -131,10 +132,10 @@ class ObjectTable {
   // Sets the handle of a program that has been linked. False: the client has released it meanwhile.
   bool complete(std::uint64_t id, void* handle);
 
-  // Notes that an object is watched, which counts with its record.
+  // Notes that an object is watched, which counts with its overhead.
   void set_watched(std::uint64_t id);
   // What a launch of this kernel keeps of the kernel's arguments, in bytes.
-  [[nodiscard]] std::uint64_t record_of_launch(std::uint64_t kernel) const;
+  [[nodiscard]] std::uint64_t overhead_of_launch(std::uint64_t kernel) const;
 
   std::optional<Object> remove(std::uint64_t id);
 
@@ -148,9 +149,9 @@ class ObjectTable {
     return map_.size();
   }
   // Bytes of host memory that all objects take.
-  [[nodiscard]] std::uint64_t records() const {
+  [[nodiscard]] std::uint64_t overhead() const {
     const base::MutexLock lock(mutex_);
-    return records_;
+    return overhead_;
   }
 
  private:
@@ -158,7 +159,7 @@ class ObjectTable {
 
   mutable base::Mutex mutex_;
   std::unordered_map<std::uint64_t, Object> map_ CLEAVE_GUARDED_BY(mutex_);
-  std::uint64_t records_ CLEAVE_GUARDED_BY(mutex_) = 0;
+  std::uint64_t overhead_ CLEAVE_GUARDED_BY(mutex_) = 0;
   std::unordered_map<const void*, DevicePlace> places_ CLEAVE_GUARDED_BY(mutex_);
   std::unordered_map<const void*, std::uint64_t> devices_ CLEAVE_GUARDED_BY(mutex_);
 };

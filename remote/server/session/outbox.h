@@ -38,16 +38,18 @@ class Outbox {
   void send_goodbye(const std::string& why);
 
   // Totals of ended commands and their bytes, which go out with every frame (messages.fbs: Events).
-  void count_ended(std::uint64_t commands, std::uint64_t bytes, std::uint64_t records = 0) {
+  void count_ended(std::uint64_t commands, std::uint64_t bytes, std::uint64_t overhead = 0) {
     commands_ended_.fetch_add(commands, std::memory_order_relaxed);
     bytes_ended_.fetch_add(bytes, std::memory_order_relaxed);
-    if (records != 0) records_ended_.fetch_add(records, std::memory_order_relaxed);
+    if (overhead != 0) overhead_ended_.fetch_add(overhead, std::memory_order_relaxed);
   }
   [[nodiscard]] std::uint64_t commands_ended() const {
     return commands_ended_.load(std::memory_order_relaxed);
   }
-  // Of host memory that commands kept until they ended (Pending::record); the client does not get it.
-  [[nodiscard]] std::uint64_t records_ended() const { return records_ended_.load(std::memory_order_relaxed); }
+  // Of host memory that commands kept until they ended (Pending::overhead); the client does not get it.
+  [[nodiscard]] std::uint64_t overhead_ended() const {
+    return overhead_ended_.load(std::memory_order_relaxed);
+  }
   [[nodiscard]] std::uint64_t bytes_ended() const { return bytes_ended_.load(std::memory_order_relaxed); }
 
   // Whether that many commands or bytes have ended since the last frame.
@@ -70,7 +72,7 @@ class Outbox {
   std::optional<PayloadWriter> payload_writer_;
   std::atomic<std::uint64_t> commands_ended_{0};
   std::atomic<std::uint64_t> bytes_ended_{0};
-  std::atomic<std::uint64_t> records_ended_{0};
+  std::atomic<std::uint64_t> overhead_ended_{0};
   std::atomic<std::uint64_t> reported_commands_{0};
   std::atomic<std::uint64_t> reported_bytes_{0};
   std::atomic<Duration::rep> last_sent_;

@@ -41,7 +41,7 @@ bool SessionContext::may_create(const wire::Command& command, std::uint64_t id) 
 }
 
 bool SessionContext::is_full() {
-  return records() >= records_for(limits.memory) || growth.bytes() >= limits.growth;
+  return overhead() >= max_overhead_for(limits.memory) || growth.bytes() >= limits.growth;
 }
 
 bool SessionContext::read_payload(std::span<std::byte> into) {
@@ -104,14 +104,14 @@ bool becomes(Condition is_so) {
 
 }  // namespace
 
-bool SessionContext::has_room(std::uint64_t record) {
-  const auto fits = [&] { return records() + record <= records_for(limits.memory); };
+bool SessionContext::has_room(std::uint64_t more) {
+  const auto fits = [&] { return overhead() + more <= max_overhead_for(limits.memory); };
   if (fits()) return true;
-  if (outbox.records_ended() == ended_at_refusal) return false;
+  if (outbox.overhead_ended() == ended_at_refusal) return false;
   flush_queues();
   for (const auto& queue : objects.queues()) queue->report_unawaited();
   if (becomes(fits)) return true;
-  ended_at_refusal = outbox.records_ended();
+  ended_at_refusal = outbox.overhead_ended();
   return false;
 }
 

@@ -86,7 +86,7 @@ struct SessionContext {
   [[nodiscard]] bool is_full();
   // Whether there is host memory for a command that keeps so much of it until it ends. Waits like reserve_memory() if commands have
   // ended since that was not so.
-  [[nodiscard]] bool has_room(std::uint64_t record);
+  [[nodiscard]] bool has_room(std::uint64_t more);
 
   // Ends the session after this command. The first violation is the one that is logged.
   void report_violation(const char* what) {
@@ -120,8 +120,9 @@ struct SessionContext {
   void flush_queues();
 
   // Bytes of host memory that objects and commands in flight take.
-  [[nodiscard]] std::uint64_t records() const {
-    return objects.records() + svm.count() * record_of(Kind::memory) + records_begun - outbox.records_ended();
+  [[nodiscard]] std::uint64_t overhead() const {
+    return objects.overhead() + svm.count() * overhead_of(Kind::memory) + overhead_begun -
+           outbox.overhead_ended();
   }
 
   // Has the reading thread look for the end of this queue's awaited commands when it has nothing else to do
@@ -156,8 +157,8 @@ struct SessionContext {
   unsigned frames_unflushed = 0;  // since the last flush
   std::shared_ptr<Queue> polled_queue;
   BriefSpin slice_spin{std::chrono::microseconds(200)};  // for the end of a ring's slice
-  std::uint64_t records_begun =
-      0;  // of commands that the driver has accepted (Pending::record), ended ones too
+  std::uint64_t overhead_begun =
+      0;  // of commands that the driver has accepted (Pending::overhead), ended ones too
   std::uint64_t ended_at_refusal = 0;  // of these, when there was last no room
   std::size_t queue_count = 0;
   std::vector<std::weak_ptr<Queue>> released_queues;                   // may still have commands in flight
