@@ -1,5 +1,6 @@
 """Checks that the documents speak of what there is: links and their anchors, paths in the tree, names in the code."""
 
+import bisect
 import functools
 import pathlib
 import re
@@ -54,6 +55,19 @@ def code(root):
 
 
 @functools.lru_cache(maxsize=None)
+def words(root):
+    """All words of the code, sorted. A search of the whole text for each name would take a hundred times as long."""
+    return sorted(set(re.findall(r"\w+", code(root))))
+
+
+def has_word(begin, root, whole=True):
+    """Whether a word of the code is `begin`, or begins so."""
+    at = bisect.bisect_left(words(root), begin)
+    found = words(root)[at : at + 1]
+    return found == [begin] or bool(not whole and found and found[0].startswith(begin))
+
+
+@functools.lru_cache(maxsize=None)
 def types(root):
     """The text of each file that defines a class, struct, union or enum, by the type's name."""
     found = {}
@@ -69,7 +83,7 @@ def is_in_the_code(qualified, root):
     *scopes, name = qualified.split("::")
     if scopes[-1] in types(root):
         return any(re.search(rf"\b{name}\b", text) for text in types(root)[scopes[-1]])
-    return all(re.search(rf"\b{part}\b", code(root)) for part in [*scopes, name])
+    return all(has_word(part, root) for part in [*scopes, name])
 
 
 def link_fault(target, document):
@@ -97,7 +111,7 @@ def code_fault(text, document, root):
         return None if is_in_the_code(text, root) else "the code has no such name"
     if TEST_NAME.fullmatch(text):
         suite, name = text.rstrip("….").split(".")
-        known = re.search(rf"\b{suite}\b", code(root)) and re.search(rf"\b{name}", code(root))
+        known = has_word(suite, root) and has_word(name, root, whole=False)
         return None if known else "there is no such test"
     return None
 
