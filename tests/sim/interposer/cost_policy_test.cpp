@@ -9,7 +9,6 @@
 #include "interpose/costs/cost_feedback.h"
 #include "tests/kit/temporary_folder.h"
 #include "tests/sim/interposer/interposer_fixture.h"
-#include "tests/sim/interposer/pipelined_fixture.h"
 
 namespace cleave {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "tests/kit/eventually.h"
 #include "tests/kit/sanitizers.h"
-#include "tests/sim/interposer/turns_setup.h"
+#include "tests/sim/interposer/turn_fixture.h"
 
 namespace cleave {
 namespace {

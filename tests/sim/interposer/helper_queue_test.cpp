@@ -3,7 +3,7 @@
 #include <chrono>
 #include <thread>
 
-#include "tests/sim/interposer/pipelined_fixture.h"
+#include "tests/sim/interposer/interposer_fixture.h"
 
 namespace cleave {
 namespace {

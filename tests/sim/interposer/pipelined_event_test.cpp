@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "tests/sim/interposer/pipelined_fixture.h"
+#include "tests/sim/interposer/interposer_fixture.h"
 
 namespace cleave {
 namespace {

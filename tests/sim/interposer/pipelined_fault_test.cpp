@@ -1,7 +1,7 @@
 // What the program sees when something goes wrong in the middle of a pipelined launch, and, for what is the same there,
 // of a launch whose slices are on one queue.
 
-#include "tests/sim/interposer/pipelined_fixture.h"
+#include "tests/sim/interposer/interposer_fixture.h"
 
 namespace cleave {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/sim/interposer/pipelined_fixture.h"
+#include "tests/sim/interposer/interposer_fixture.h"
 
 namespace cleave {
 namespace {

@@ -6,8 +6,7 @@
 #include <string>
 
 #include "tests/kit/temporary_folder.h"
-#include "tests/sim/interposer/pipelined_fixture.h"
-#include "tests/sim/interposer/turns_setup.h"
+#include "tests/sim/interposer/turn_fixture.h"
 
 namespace cleave {
 namespace {

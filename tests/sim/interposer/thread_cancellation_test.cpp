@@ -7,8 +7,7 @@
 
 #include "interpose/drivers/device_facts.h"
 #include "tests/kit/temporary_folder.h"
-#include "tests/sim/interposer/interposer_fixture.h"
-#include "tests/sim/interposer/turns_setup.h"
+#include "tests/sim/interposer/turn_fixture.h"
 #include "turns/turns.h"
 
 namespace cleave {

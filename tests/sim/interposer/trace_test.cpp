@@ -10,9 +10,7 @@
 
 #include "tests/kit/eventually.h"
 #include "tests/kit/temporary_folder.h"
-#include "tests/sim/interposer/interposer_fixture.h"
-#include "tests/sim/interposer/pipelined_fixture.h"
-#include "tests/sim/interposer/turns_setup.h"
+#include "tests/sim/interposer/turn_fixture.h"
 #include "tests/unit/fake_monitor.h"
 
 namespace cleave {

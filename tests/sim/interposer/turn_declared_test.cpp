@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "tests/kit/eventually.h"
-#include "tests/sim/interposer/turns_setup.h"
+#include "tests/sim/interposer/turn_fixture.h"
 
 namespace cleave {
 namespace {
