@@ -76,7 +76,7 @@ void add_peer_options(std::vector<Option>& table, Options& options) {
        "tcp:HOST:PORT, tls:HOST:PORT or tcp:ADDRESS/BITS:PORT",
        [&](std::string_view text) { return options.peers.add(text); }});
   table.push_back({"peer-address", Arity::list, "ADDRESS",
-                   "Where other servers reach this one, if not as its clients do: at most four",
+                   "Addresses of this server for other servers, if not those for clients; at most four",
                    "tcp:HOST:PORT or tls:HOST:PORT, at most four", [&](std::string_view text) {
                      const auto endpoint = read_endpoint(text);
                      if (!endpoint || endpoint->address.kind != base::Address::Kind::tcp ||
@@ -95,8 +95,8 @@ void add_limit_options(std::vector<Option>& table, Options& options) {
   table.push_back(number_option("max-clients", "N", "Clients at a time (16)", 1, 10'000,
                                 [&](auto number) { options.max_clients = static_cast<unsigned>(number); }));
   table.push_back(number_option(
-      "clients-per-peer", "N", "Clients at a time of one address, guest or local user (0: --max-clients)", 0,
-      10'000, [&](auto number) { options.clients_per_peer = static_cast<unsigned>(number); }));
+      "clients-per-peer", "N", "Clients at a time from one address, guest or local user (0: --max-clients)",
+      0, 10'000, [&](auto number) { options.clients_per_peer = static_cast<unsigned>(number); }));
   table.push_back(number_option(
       "queue-time", "SECONDS", "How long a client waits for a place if there is none (0: it is refused)", 0,
       86'400, [&](auto number) { options.queue_time = std::chrono::seconds(number); }));
@@ -104,7 +104,7 @@ void add_limit_options(std::vector<Option>& table, Options& options) {
                                 [&](auto number) { options.spare = static_cast<unsigned>(number); }));
   table.push_back(size_option(
       "memory-per-client",
-      "Memory objects and programs of one client together (what the devices have, but for one client's part)",
+      "Memory objects and programs of one client together (the devices' memory without one client's part)",
       limits.memory));
   table.push_back(number_option("commands-per-client", "N",
                                 "Unfinished commands of one client, which waits beyond that (8192)", 16,
@@ -141,8 +141,8 @@ void add_environment_options(std::vector<Option>& table, Options& options) {
   table.push_back(
       text_option("user", "NAME", "The user that workers run as, if the server is root", options.user));
   table.push_back(text_option("opencl", "FILE", "The OpenCL loader (libOpenCL.so.1)", options.opencl));
-  table.push_back(text_option("state", "FOLDER",
-                              "A folder for the number of clients, which the splitter reads", options.state));
+  table.push_back(text_option("state", "FOLDER", "A folder for the number of clients, which workers read",
+                              options.state));
   table.push_back(text_option("trace", "FOLDER",
                               "A folder for a trace of each client's session, for `cleave trace merge`",
                               options.trace));
@@ -157,19 +157,17 @@ void add_environment_options(std::vector<Option>& table, Options& options) {
 void add_sandbox_options(std::vector<Option>& table, Options& options) {
   using Use = SandboxSettings::Use;
   SandboxSettings& sandbox = options.sandbox;
-  table.push_back(
-      {"sandbox", Arity::one, "auto|on|off",
-       "Whether workers see nothing of each other and of the system's users (auto: where that works)",
-       "auto, on or off", [&sandbox](std::string_view text) {
-         if (text != "auto" && text != "on" && text != "off") return false;
-         sandbox.use = text == "on" ? Use::on : text == "off" ? Use::off : Use::automatic;
-         return true;
-       }});
-  table.push_back({"mixed-tenants", Arity::flag, "",
-                   "Serve clients of different names also where there is no sandbox that keeps them apart",
-                   "true or false", [&options](std::string_view text) {
-                     return daemon::set_flag(options.mixed_tenants, text);
+  table.push_back({"sandbox", Arity::one, "auto|on|off",
+                   "Whether workers are isolated from each other and from the system (auto: if that works)",
+                   "auto, on or off", [&sandbox](std::string_view text) {
+                     if (text != "auto" && text != "on" && text != "off") return false;
+                     sandbox.use = text == "on" ? Use::on : text == "off" ? Use::off : Use::automatic;
+                     return true;
                    }});
+  table.push_back(
+      {"mixed-tenants", Arity::flag, "",
+       "Serve clients of different names at the same time even without a sandbox", "true or false",
+       [&options](std::string_view text) { return daemon::set_flag(options.mixed_tenants, text); }});
   table.push_back({"sandbox-devices", Arity::list, "PATTERN",
                    "Shell patterns of the device files in the sandbox (/dev/nvidia*, /dev/dri/*, /dev/kfd)",
                    "the full path of device files", [&sandbox](std::string_view text) {
@@ -184,19 +182,19 @@ void add_sandbox_options(std::vector<Option>& table, Options& options) {
          return text.starts_with('/');
        }});
   table.push_back({"allow-system-calls", Arity::list, "NAME",
-                   "System calls that workers may make although others may not (none)",
-                   "the name of a system call", [&sandbox](std::string_view text) {
+                   "System calls that are not refused to workers (none)", "the name of a system call",
+                   [&sandbox](std::string_view text) {
                      sandbox.system_calls.emplace_back(text);
                      return is_system_call(std::string(text));
                    }});
   table.push_back({"user-range", Arity::one, "FIRST-LAST",
-                   "Ids of users, of which each worker gets one of its own, if the server is root",
+                   "User ids, one for each worker, if the server is root",
                    "two numbers, such as 200000-200099", [&sandbox](std::string_view text) {
                      sandbox.users = read_user_range(std::string(text));
                      return sandbox.users.has_value();
                    }});
   table.push_back(text_option("cache-seed", "FOLDER",
-                              "What a worker's cache of compiled kernels begins with (nothing)",
+                              "Initial contents of a worker's cache of compiled kernels (none)",
                               sandbox.cache_seed));
   table.push_back(
       size_option("disk-per-client", "Temporary files and caches of one client (1G)", sandbox.disk));

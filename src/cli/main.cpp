@@ -102,17 +102,17 @@ void add_run(CLI::App& app, RunRequest& request) {
   add_setting_option(run, request, "--launch", "CLEAVE_LAUNCH", "MODE",
                      "auto, sequential, queued or pipelined");
   add_setting_option(run, request, "--weight", "CLEAVE_WEIGHT", "W",
-                     "Its share of a device that other programs use too: 100 is usual");
+                     "Weight of its share of a device that other programs use too (100)");
   add_setting_option(run, request, "--priority", "CLEAVE_PRIORITY", "CLASS",
-                     "Who goes first on such a device: high, normal, background or idle");
+                     "Its class on such a device: high, normal, background or idle");
   add_setting_option(run, request, "--turns", "CLEAVE_TURNS", "MODE",
-                     "auto (while somebody has a weight, class or cap), on or off");
+                     "auto (while any program on the device has a weight, class or cap), on or off");
   add_setting_option(run, request, "--tenant", "CLEAVE_TENANT", "NAME",
-                     "Whose shares and limits it has part in, or cgroup: of its control group");
+                     "The tenant to charge, or cgroup: the name of its control group");
   add_setting_option(run, request, "--cap", "CLEAVE_CAP", "SHARE",
-                     "At most so much of a device's time, such as 30% or 30%,borrow");
+                     "The largest share of a device's time, such as 30% or 30%,borrow");
   add_setting_option(run, request, "--memory-limit", "CLEAVE_MEMORY_LIMIT", "SIZE",
-                     "At most so much memory of a device, such as 512M or 2G");
+                     "The most memory on a device, such as 512M or 2G");
   add_setting_option(run, request, "--wait", "CLEAVE_WAIT", "MODE", "auto, native or sleeping");
   add_setting_option(
       run, request, "--remote", "CLEAVE_REMOTE", "ADDRESS[,...]",
@@ -128,7 +128,7 @@ void add_run(CLI::App& app, RunRequest& request) {
                                   file.empty() || file == "stderr" ? "stderr" : absolute(file));
   };
   run.add_option_function<std::string>("--stats", set_stats,
-                                       "Report what was split on standard error, or as JSON in FILE")
+                                       "Report on standard error what was split, or as JSON in FILE")
       ->expected(0, 1)
       ->type_name("[=FILE]");
   const auto set_explain = [&] { request.settings.emplace_back("CLEAVE_EXPLAIN", "true"); };
@@ -203,13 +203,14 @@ std::string check_kind(const std::string& kind) {
 void add_cdi(CLI::App& icd, CdiRequest& request) {
   CLI::App& cdi =
       *icd.add_subcommand("cdi", "Print a file by which containers get Cleave (Container Device Interface)");
-  cdi.add_option("--kind", request.kind, "The devices' kind (cleave.local/gpu)")
+  cdi.add_option("--kind", request.kind, "The kind of the devices (cleave.local/gpu)")
       ->check(CLI::Validator(check_kind, ""))
       ->type_name("VENDOR/CLASS");
-  cdi.add_option("--shards", request.shards, "Shards of a GPU: there is a device for each number of them (1)")
+  cdi.add_option("--shards", request.shards,
+                 "Shards of a GPU; the file has a device for each number of shards (1)")
       ->check(CLI::Range(1, 1000).description(""))
       ->type_name("N");
-  cdi.add_option("--memory", request.memory, "The memory of a GPU, of which each shard has its part")
+  cdi.add_option("--memory", request.memory, "The memory of a GPU, which is divided among its shards")
       ->check(setting_check("CLEAVE_MEMORY_LIMIT"))
       ->type_name("SIZE");
   cdi.add_option_function<std::string>(
@@ -255,7 +256,7 @@ void add_layer(CLI::App& app, LayerRequest& request) {
               option, [&place](const std::string& given) { place = given; }, text)
           ->type_name(type);
     };
-    command.add_flag("--user", request.user, "For this user's sessions alone (environment.d); needs no root");
+    command.add_flag("--user", request.user, "Only for this user's sessions (environment.d); needs no root");
     path("--layers", request.layers, "Where loaders look for .lay files (/etc/OpenCL/layers)", "FOLDER");
     path("--root", request.root, "The root of another system that contains this folder", "FOLDER")
         ->check(CLI::ExistingDirectory);
@@ -284,7 +285,8 @@ void add_remote(CLI::App& app, std::vector<std::string>& addresses) {
 
 // docs/trace.md
 void add_trace(CLI::App& app, TraceRequest& request) {
-  CLI::App& trace = *app.add_subcommand("trace", "Make one time line of the traces of several processes");
+  CLI::App& trace =
+      *app.add_subcommand("trace", "Combine the traces of several processes into one time line");
   CLI::App& merge = *trace.add_subcommand(
       "merge", "Merge traces of programs, of their remote devices (FILE.remote) and of servers");
   merge.add_option("OUT", request.out, "The file to write, for Perfetto")->required()->type_name("");

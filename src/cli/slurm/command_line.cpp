@@ -19,7 +19,7 @@ void add_check(CLI::App& command, std::chrono::seconds& check) {
   command
       .add_option_function<unsigned>(
           "--check", [&check](unsigned seconds) { check = std::chrono::seconds(seconds); },
-          "Seconds between two questions to Slurm whether the job still runs (30)")
+          "Seconds between checks whether Slurm still runs the job (30)")
       ->check(CLI::Range(1, 3600).description(""))
       ->type_name("S");
 }
@@ -33,7 +33,7 @@ void add_slurm_run(CLI::App& slurm, SlurmRunRequest& request) {
   add_number(run, "--ntasks", request.tasks, "Tasks of the program (1)");
   run.add_option("--partition", request.partition, "The program's partition")->type_name("NAME");
   run.add_option("--gpu-partition", request.gpu_partition, "The servers' partition")->type_name("NAME");
-  run.add_option("--time", request.time, "The time limit of all")->type_name("TIME");
+  run.add_option("--time", request.time, "The time limit of the whole job")->type_name("TIME");
   run.add_option("--option", request.options, "Another option of salloc for the program, such as --mem=4G")
       ->type_name("OPTION")
       ->allow_extra_args(false);
@@ -61,12 +61,12 @@ const CLI::App& add_slurm(CLI::App& app, SlurmRequest& request) {
   CLI::App& slurm = *app.add_subcommand("slurm", "Use the GPUs of other nodes of a Slurm cluster");
   slurm.require_subcommand(1);
   add_slurm_run(slurm, request.run);
-  CLI::App& serve = *slurm.add_subcommand(
-      "serve", "The task of an srun that serves a node's GPU to the program of its job");
+  CLI::App& serve =
+      *slurm.add_subcommand("serve", "The task of an srun that serves a node's GPU to its job's program");
   serve.formatter(std::make_shared<ProgramHelp>("slurm serve [OPTIONS] [-- OPTIONS OF cleave-serverd...]"));
   add_step_options(serve, request.serve.exchange, request.serve.check);
   CLI::App& client =
-      *slurm.add_subcommand("client", "The task of an srun that is the program with its job's GPUs");
+      *slurm.add_subcommand("client", "The task of an srun that runs the program with its job's GPUs");
   client.formatter(std::make_shared<ProgramHelp>(std::string("slurm client") + kProgramUsage));
   add_step_options(client, request.client.exchange, request.client.check);
   // For `run`, in the allocation.

@@ -30,12 +30,12 @@ void add_view_options(CLI::App& top, TopRequest& request) {
   };
   add(
       "--by", [](ViewOptions& view, const std::string& rows) { view.by_tenant = rows == "tenant"; },
-      "What there is a row for (process)")
+      "What a row stands for (process)")
       ->check(CLI::Validator(check_rows, ""))
       ->type_name("{process,tenant}");
   add(
       "--device", [](ViewOptions& view, const std::string& number) { view.device = std::stoul(number); },
-      "Only the device of that number on the screen, from 0")
+      "Show only the device with this number, from 0")
       ->check(CLI::Range(0, 9999).description(""))
       ->type_name("N");
 }
@@ -47,7 +47,7 @@ void add_top(CLI::App& app, TopRequest& request) {
   top.add_flag("--once", request.once, "Print once and exit");
   top.add_flag("--json", request.json, "Print JSON, one object per line");
   top.add_option("--metrics", request.metrics,
-                 "Serve what processes and tenants have had to Prometheus: a loopback address or unix:PATH")
+                 "Serve the use of processes and tenants to Prometheus: a loopback address or unix:PATH")
       ->type_name("ADDRESS");
   top.add_option_function<std::string>(
          "--interval",
