@@ -1,33 +1,34 @@
 // The policy of turns: classes, and within a class weighted fair queueing over device time, as EEVDF does it for processors (Stoica
 // and Abdel-Wahab, "Earliest Eligible Virtual Deadline First", 1995; Linux since 6.6).
 //
-//   - A class says who is served first, not who starves. Of the device's time, while all of these ask all the time:
+//   - A class decides who is served first, not who starves. Shares of the device's time while all classes request it all the time:
 //
-//         high        0.90   what the others leave
-//         normal      0.05   and all but background's share where nobody of a higher class asks
+//         high        0.90   the rest
+//         normal      0.05   all but background's share if no higher class requests the device
 //         background  0.05
-//         idle        0      by its own wish: what nobody else asks for
+//         idle        0      by choice: only what no other class requests
 //
-//     A class that is passed over is owed its least share of the time that others have. Once that is kLeastTurn it goes before the classes
-//     above it, until it has had it. What it takes beyond, by launches that cannot be cut, it owes.
-//   - A participant's virtual time is the device time it has had, divided by its weight. The class's virtual time is the
-//     mean of those that ask, by weight. Who is not ahead of it is eligible: it has had no more than its share.
-//   - Each asks for a stretch of device time, and its virtual deadline is when it would have had that at its share. Of the
-//     eligible ones, the earliest deadline is next.
-//   - The stretch is learnt: what a participant usually uses until it rests, at most a quantum. So one with little to do
-//     has an early deadline, and is served at the next slice boundary, without anybody having marked it.
-//   - Who rests keeps what it is owed, and is owed its share of the time while it rests, three times, up to one quantum. (So much,
-//     since a program that is busy only now and then would otherwise wait in the middle of its work for what it has not yet earned; so
-//     one that rests at times may get up to three times its share, but never more.) A debt is remembered in the same way.
-//   - The processes of a tenant have its weight together: each that asks has its part of it.
-//   - A cap is a leaky bucket (the generic cell rate algorithm, ITU-T I.371): what a tenant has had is paid off at the rate of its cap.
-//     Who owes for kBurst waits until all is paid off, or, if it may borrow, until nobody else asks who may have the device. So in no
-//     window it gets more than its cap of it, a burst, and what it could have had before while others had the device; and what a long
-//     kernel takes beyond that is paid off afterwards.
-//   - Caps and reports are of the time in which the device was in use, shares of that in which it was held: nobody else could use it
-//     meanwhile.
-//   - The holder goes on until it has had its stretch; before that it gives the device away only to another class that goes before its
-//     own, or to somebody who has begun to ask since and has an earlier deadline.
+//     A class that is passed over accrues its least share of the time that others have. Once that is kLeastTurn, it goes before the
+//     classes above it until it has had that much. If it takes more, by launches that cannot be cut, it owes the excess.
+//   - A participant's virtual time is the device time it has had, divided by its weight. The virtual time of its class is the
+//     mean over the participants that request the device, by weight. A participant that is not ahead of its class is eligible: it has
+//     had no more than its share.
+//   - Each request is for a stretch of device time. Its virtual deadline is the time at which the participant would have had the
+//     stretch at its share. The eligible participant with the earliest deadline is next.
+//   - The stretch is learnt: the device time that a participant usually uses before it becomes idle, at most a quantum. So one with
+//     little to do has an early deadline, and is served at the next slice boundary, without being marked.
+//   - An idle participant keeps its credit, and is credited with three times its share of the time while it is idle, up to one quantum.
+//     (Three times, since a program that is busy only now and then would otherwise wait in the middle of its work for what it has not yet
+//     earned; so such a program may get up to three times its share, but never more.) A debt is remembered in the same way.
+//   - The processes of a tenant have one weight, which is divided among those that request the device.
+//   - A cap is a leaky bucket (the generic cell rate algorithm, ITU-T I.371): device time that a tenant has had is a debt, paid off at
+//     the rate of its cap. A tenant that owes kBurst waits until all is paid off, or, if it may borrow, until no participant that may have
+//     the device requests it. So in any window it gets at most its cap of the window, a burst, and what it could have had earlier while
+//     others had the device. The excess of a long kernel is paid off afterwards.
+//   - Caps and reports are of the time in which the device was in use; shares are of the time for which it was held, since no other
+//     participant could use it meanwhile.
+//   - The holder keeps the device until it has had its stretch. Before that it gives it away only to a higher class, or to a participant
+//     with an earlier deadline that has requested it since.
 //
 // Thread-safe: pure functions.
 #pragma once
@@ -37,28 +38,28 @@
 
 namespace cleave::turns {
 
-// What a participant keeps of its own entry in its own memory, as of the end of its latest step.
+// A participant's copy of its own entry, in its own memory, as its latest step left it.
 struct Remembered {
   Participant entry{};       // without a nonce: nothing
   std::uint32_t weight = 0;  // as of Contenders
   bool holds = false;
-  Ns at = 0;               // when the step was; of the holder: up to when it has been charged
-  Ns idle_until = 0;       // of the holder
-  bool shares = false;     // its limits, with others
-  std::uint64_t left = 0;  // how many others did
+  Ns at = 0;               // the time of that step; for the holder, the time up to which it has been charged
+  Ns idle_until = 0;       // for the holder
+  bool shares = false;     // whether it has its limits in common with others
+  std::uint64_t left = 0;  // how many others had left by then
 };
 
 class Scheduler final : public Policy {
  public:
   static constexpr Ns kDefaultQuantum = 18'000'000;
   static constexpr Ns kMinRequest = 50'000;
-  static constexpr Ns kMaxDebt = 1'000'000'000;  // device time; what is beyond is forgiven to those who rest
+  static constexpr Ns kMaxDebt = 1'000'000'000;  // device time; idle participants owe no more
 
-  // Each class but the first and the last has a kLeastShare-th of the device at least, in turns of so long.
+  // Each class but the first and the last gets at least 1 / kLeastShare of the device, in turns of kLeastTurn.
   static constexpr Ns kLeastShare = 20;
   static constexpr Ns kLeastTurn = 1'000'000;
 
-  // Beyond its cap a tenant may have so much device time at a stretch, and so much more if it had to wait for others.
+  // Device time that a tenant may have at a stretch beyond its cap, and the addition if it had to wait for others.
   static constexpr Ns kBurst = 8'000'000;
   static constexpr Ns kLate = 6'000'000;
 
@@ -75,10 +76,10 @@ class Scheduler final : public Policy {
   [[nodiscard]] bool should_yield(View state, Ns now) const override;
   [[nodiscard]] Ns ready_at(const View& state, std::uint32_t slot, Ns now) const override;
 
-  // What a participant may believe of its own entry in a file that others write. It alone changes its settings and intents: these are
-  // put back. What others charge it with, when they take the device from it, is limited to the time that it can have had the device
-  // since its latest step; and what nobody else changes while it rests is put back, too. So no entry, whatever was written there,
-  // keeps a participant from a device longer than what it has had of it.
+  // restore() limits what a participant believes of its own entry in a file that others write. Only the participant changes its settings
+  // and intents, so these are restored. Charges by others, which take the device from it, are limited to the time for which it can have
+  // had the device since its latest step. While it is idle, everything else that others do not change is restored, too. So whatever was
+  // written to its entry, it keeps a participant from a device no longer than the participant has had it.
   [[nodiscard]] Remembered remember(const View& state, std::uint32_t slot, Ns now) const;
   void restore(View state, std::uint32_t slot, const Remembered& known, Ns now) const;
 
