@@ -253,7 +253,7 @@ class Loader {
     }
   }
 
-  // Cleave goes on without its own folders; a line says so about one that somebody has named.
+  // Cleave continues without its folders; a line reports a folder that a setting names.
   void check_folder(std::string_view key, const std::string& folder, unsigned parents, const char* effect) {
     const auto line = std::find_if(result_.lines.begin(), result_.lines.end(),
                                    [&](const Configuration::Line& each) { return each.key == key; });

@@ -4,8 +4,8 @@
 //   - $XDG_CONFIG_HOME/cleave/cleave.toml ($HOME/.config if XDG_CONFIG_HOME is unset),
 //   - /etc/cleave/cleave.toml.
 //
-// What the file's tables [programs."PATTERN"] say of this process's program replaces what the rest of the file says, a later table
-// what an earlier one says; and the table [tenants."NAME"] of its tenant replaces both.
+// The file's tables [programs."PATTERN"] that match this process's program take precedence over the rest of the file, a later table
+// over an earlier one; and the table [tenants."NAME"] of its tenant takes precedence over both.
 //
 // Not thread-safe: loaded once, read-only from then on.
 #pragma once
@@ -41,7 +41,7 @@ struct Configuration {
   // Errors: one sentence each that names the setting and what is expected. If there are any, settings.policy is `off`
   // and settings.wait `native`, since we do not know what the user wanted.
   std::vector<std::string> problems;
-  // Names that were accepted but have changed, and named folders without which Cleave goes on: one sentence each.
+  // Renamed settings that were accepted, and unusable folders that settings name: one sentence each.
   std::vector<std::string> notices;
   std::string file;  // the full path of the file that was read; empty: there was none
   FileStamp stamp;   // of that file, before it was read
@@ -52,8 +52,8 @@ struct Configuration {
 
 // Never throws. Errors are reported in `problems`.
 Configuration load(const Environment& environment);
-// The same for a process whose tenant and program have been found out before: whatever the settings say, it has that tenant; and the
-// program's file may have been replaced since, or a filter of system calls may forbid to ask for it.
+// The same for a process whose tenant and program are already known: whatever the settings say, it keeps that tenant. (The
+// program's file may have been replaced since, or a filter of system calls may forbid querying it.)
 Configuration load(const Environment& environment, std::string_view tenant, std::string_view program);
 
 }  // namespace cleave::base

@@ -1,6 +1,6 @@
 // Text from outside, as it may be printed: into logs, to terminals, into files that people read.
 //
-// What a client, a server, a file, a driver or another process says may hold anything, and terminals act on more than the ASCII
+// Text from a client, a server, a file, a driver or another process may contain anything, and terminals act on more than the ASCII
 // control characters: U+009B begins their commands, U+202E turns the rest of the line around. Everything that is printed
 // and not Cleave's own text goes through one of these; log lines (log.h) do as a whole.
 //

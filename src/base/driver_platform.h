@@ -1,8 +1,8 @@
 // What a platform is, whatever names programs are shown.
 //
 // The vendor library and the remote client may present a platform by another name than its driver's
-// (platform_names). Cleave's own decisions depend on the driver, so they ask through a function that both libraries offer
-// by name; any other platform is its driver's, and is asked with clGetPlatformInfo.
+// (platform_names). Cleave's own decisions depend on the driver, so they query it through a function that both libraries offer
+// by name; any other platform is its driver's, and is queried with clGetPlatformInfo.
 //
 // Thread-safe: no state.
 #pragma once

@@ -1,4 +1,4 @@
-// The first thread that asks is the only living one to which is() says yes. What it alone writes needs no atomic
+// is() is true for one living thread only: the first that called it. Data that it alone writes needs no atomic
 // read-modify-write, which costs some twenty cycles and waits for all stores before it.
 //
 // Thread-safe. A thread that begins after the first one has ended may get its name, and then is the first.
@@ -35,7 +35,7 @@ class FirstThread {
 };
 
 // Adds to an atomic number that this thread alone writes. A signal handler of the thread that does so in between is not counted,
-// unless it takes away what it has added.
+// unless it removes what it has added.
 template <typename Atomic>
 void add_unshared(Atomic&& number, typename std::remove_cvref_t<Atomic>::value_type more) noexcept {
   number.store(number.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// Writes JSON: strings in which what may not be displayed (display_text.h) is escaped, objects key by key, and lists.
+// Writes JSON: strings in which undisplayable characters (display_text.h) are escaped, objects key by key, and lists.
 //
 // Thread-safe: each value belongs to its owner. Functions may throw std::bad_alloc.
 #pragma once
@@ -12,7 +12,7 @@ namespace cleave::base {
 // `text` as a JSON string with quotation marks. Bytes that are not UTF-8 become U+FFFD.
 std::string quoted(std::string_view text);
 
-// The same JSON, in whose strings what may not be displayed is escaped, too. Control characters of ASCII, which strings cannot
+// The same JSON, with undisplayable characters in its strings escaped, too. Control characters of ASCII, which strings cannot
 // hold, are kept.
 std::string escaped(std::string_view json);
 

@@ -8,7 +8,7 @@
 
 namespace cleave::base {
 
-// Writes "cleave: LINE\n", of the line what may be displayed (display_text.h).
+// Writes "cleave: LINE\n", with only the displayable characters of the line (display_text.h).
 void log_line(std::string_view line) noexcept;
 
 // Writes `text` unchanged.

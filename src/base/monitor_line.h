@@ -12,8 +12,8 @@ namespace cleave::base {
 
 struct MonitorLine {
   enum class Kind : std::uint8_t {
-    greeting,  // version and heartbeat_ms are set; busy_share and interval_ms if the daemon says them
-    count,     // sequence, running and busy are set; pressure if the daemon says it
+    greeting,  // version and heartbeat_ms are set; busy_share and interval_ms if the daemon sends them
+    count,     // sequence, running and busy are set; pressure if the daemon sends it
     unknown,   // the daemon has no count at the moment; sequence is set
     alive,     // nothing has changed; sequence is that of the last count or unknown
     bye,       // the daemon is about to close the connection

@@ -113,7 +113,7 @@ class CondVar {
   }
 
  private:
-  // The standard type that std::condition_variable asks for, over a mutex that stays the caller's.
+  // The standard type that std::condition_variable requires, over a mutex that the caller keeps.
   struct Adopted {
     explicit Adopted(MutexLock& held) : lock(held.mutex_.native_, std::adopt_lock) { assert(held.held_); }
     ~Adopted() { lock.release(); }

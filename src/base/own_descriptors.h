@@ -1,12 +1,12 @@
-// Descriptors of ours in somebody else's process: the one way in which the libraries that programs load open anything.
+// Cleave's descriptors in another program's process: the libraries that programs load open everything through this.
 //
-// A program may have closed descriptors 0 to 2 and print all the same, or rely on getting the lowest number for what it opens
-// next. So ours have high numbers, and are closed on exec. While one is being opened, which the system does at the lowest number,
-// the free ones among 0 to 2 are held by descriptors that can be neither read nor written: who prints then gets the error that he
-// gets without us. A test (tests/unit/own_descriptors.py) finds what opens descriptors in other ways.
+// A program may have closed descriptors 0 to 2 and still print, or rely on getting the lowest number for the next file that it
+// opens. So Cleave's have high numbers, and are closed on exec. While one is being opened, which the system does at the lowest number,
+// the free ones among 0 to 2 are held by descriptors that can be neither read nor written: a program that prints then gets the same
+// error as without Cleave. A test (tests/unit/own_descriptors.py) finds what opens descriptors in other ways.
 //
-// Two threads that open at the same time, or another one that gives itself the numbers meanwhile, can make a new descriptor pass
-// through such a number; it never stays there.
+// If two threads open files at the same time, or another thread takes these numbers meanwhile, a new descriptor may have such a
+// number for a moment; it never keeps it.
 //
 // Thread-safe. errno is kept, or says why there is no descriptor. Only open_folder_list() allocates memory, and nothing throws.
 #pragma once
@@ -18,14 +18,14 @@
 
 namespace cleave::base {
 
-// The lowest number of ours, where the process's limit allows it.
+// The lowest number that Cleave uses, if the process's limit allows it.
 inline constexpr int kLowestDescriptor = 200;
 
 // Moves a descriptor, which the caller owns, to a high number: below the limit on descriptors if that is lower, but never to 0, 1
-// or 2. Closed on exec. -1 stays -1; it also is the answer, and `fd` is closed, if there is no other number than 0, 1 or 2.
+// or 2. Closed on exec. -1 stays -1. If no other number than 0, 1 or 2 is free, `fd` is closed and the result is -1.
 int move_high(int fd) noexcept;
 
-// Holds the free ones among the numbers 0 to 2 for its lifetime. By itself for what libraries open and we cannot move.
+// Holds the free ones among the numbers 0 to 2 for its lifetime. Used alone for files that libraries open and we cannot move.
 class HeldStandardNumbers {
  public:
   HeldStandardNumbers() noexcept;

@@ -1,4 +1,4 @@
-// How fast something may happen: one in each interval, and a number at once after a rest. What comes faster is to wait.
+// Limits a rate: one event in each interval, and a number of them at once after a pause. Faster events have to wait.
 //
 // Not thread-safe. Nothing throws.
 #pragma once

@@ -84,7 +84,7 @@ int open_or_create_registry_file(int folder, const std::string& name) {
   for (int attempt = 0; attempt < 10; ++attempt) {
     // First without O_CREAT, which kernels refuse for others' files in a folder that all may write.
     if (const int fd = open_registry_file(folder, name); fd >= 0) return fd;
-    if (errno == EACCES) {  // perhaps somebody is just making it
+    if (errno == EACCES) {  // another process may be creating it
       pause_for(kMillisecond);
       continue;
     }

@@ -30,7 +30,7 @@ std::string too_large(std::size_t most) {
          (mebibytes ? " MiB" : " KiB");
 }
 
-// Which users name where nothing is to be read.
+// Users name it where nothing is to be read.
 bool is_null_device(const struct stat& status) {
   return S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3);
 }
@@ -62,7 +62,7 @@ FileText read_regular_file(const std::string& path, std::size_t most) {
   result.exists = true;
   result.problem = irregularity(status, most);
   if (!result.problem.empty()) return result;
-  // Files of /proc say that they are empty, and others may grow meanwhile.
+  // Files of /proc report a size of 0, and others may grow meanwhile.
   std::string text(std::min<std::size_t>(static_cast<std::size_t>(status.st_size), most) + 1, '\0');
   std::size_t size = 0;
   while (true) {

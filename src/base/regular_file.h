@@ -1,5 +1,5 @@
 // Reads files that settings name. Whatever a path leads to, it is opened without waiting, and nothing but a regular file of a
-// bounded size is read: a pipe would hold the program up until somebody writes to it, and a device might never end. /dev/null
+// bounded size is read: a pipe would block the program until it has a writer, and a device might never end. /dev/null
 // counts as an empty file.
 //
 // Thread-safe. May throw std::bad_alloc.
@@ -22,7 +22,7 @@ struct FileText {
 FileText read_regular_file(const std::string& path, std::size_t most);
 
 // What is wrong with a file that something else is going to open and read; empty if it is a regular file of at most `most`
-// bytes, or cannot be looked at, which opening it will say better. Does not open it.
+// bytes, or cannot be examined: then opening it gives the better message. Does not open it.
 std::string irregularity_of(const std::string& path, std::size_t most);
 
 // Tells one state of a file from another, without opening it.

@@ -18,8 +18,8 @@ std::string join(const SearchList& list, char separator);
 // `first`, followed by those entries of `rest` that are not in `first`. Idempotent.
 SearchList put_first(SearchList first, const SearchList& rest);
 
-// The variable with which AddressSanitizer is told that another library may come before it: by default it ends a program into which
-// anything is preloaded. `options`: what the variable holds; who has decided about that keeps it.
+// The variable that permits other libraries before AddressSanitizer's: by default it ends a program into which
+// anything is preloaded. `options`: its present value; a decision in it is kept.
 inline constexpr const char* kSanitizerOptions = "ASAN_OPTIONS";
 std::string with_preload_allowed(const std::string& options);
 

@@ -49,7 +49,7 @@ struct NeighbourSources {
   std::vector<std::string> files;  // paths
 };
 
-// Which virtual machines of the host count, as the monitor tells them apart: all that run, or this one and the busy ones.
+// Which virtual machines of the host count, by the monitor's distinction: all that run, or this one and the busy ones.
 enum class CountBy : std::uint8_t { running, busy };
 
 // Whether launches take turns with those of other processes (docs/turns.md): while one of them has declared an intent (a weight, a

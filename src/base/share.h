@@ -1,7 +1,7 @@
 // What a process, or all processes of a tenant together, may have of a device: values of the settings, their grammar, and
 // where the name of a tenant comes from.
 //
-// Thread-safe: pure functions, but for tenant_of_control_group(), which reads a file of the system. They may throw
+// Thread-safe: pure functions, except for tenant_of_control_group(), which reads a file of the system. They may throw
 // std::bad_alloc.
 #pragma once
 
@@ -15,12 +15,12 @@ namespace cleave::base {
 // At most so much of a device's time, over every second.
 struct Cap {
   unsigned permille = 0;  // 0: no cap
-  bool borrow = false;    // more, while nobody else wants the device
+  bool borrow = false;    // more, while no other participant wants the device
 
   friend bool operator==(const Cap&, const Cap&) = default;
 };
 
-// "30%", "12.5%", "30%,borrow" or "off", which 100% is too. From 0.1 % on, in steps of that.
+// "30%", "12.5%", "30%,borrow" or "off"; 100% means "off", too. In steps of 0.1 %, from 0.1 %.
 std::optional<Cap> parse_cap(std::string_view text);
 
 // Bytes: "1073741824", "512M", "2G" or "2GiB", in powers of 1024, up to 2^50. 0 for "off".

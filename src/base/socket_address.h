@@ -27,8 +27,8 @@ bool is_loopback(const SocketAddress& address);
 // A unix socket's. A path that begins with "@" is a name in the abstract namespace; one that is too long is truncated.
 SocketAddress unix_address(std::string_view path);
 
-// What to connect to or to listen on, in the order in which to try it. For TCP the system's resolver is asked: it blocks if
-// the host is given by name. Empty: it knows no such host; `problem` has its words.
+// What to connect to or to listen on, in the order in which to try it. TCP uses the system's resolver, which blocks if
+// the host is given by name. Empty: there is no such host; `problem` has the resolver's message.
 std::vector<SocketAddress> resolve(const Address& address, std::string& problem);
 
 }  // namespace cleave::base

@@ -21,11 +21,11 @@
 namespace cleave::base {
 namespace {
 
-// As prctl() says, which costs least and needs no descriptor.
+// From prctl(), which costs least and needs no descriptor.
 constexpr int kFiltered = 2;
 
 struct Filters {
-  std::atomic<int> mode{-1};  // -1: not looked yet
+  std::atomic<int> mode{-1};  // -1: not checked yet
   std::atomic<std::uint64_t> count{0};
   VerifiedDescriptor status;  // of the first thread; open if the mode is no answer
 };

@@ -8,7 +8,7 @@
 
 #include "base/regular_file.h"
 
-// Some malformed files violate the library's assertions. With the assertions off, it goes on and reports them.
+// Some malformed files violate the library's assertions. With the assertions off, it continues and reports them.
 #undef NDEBUG
 #define TOML_ASSERT(condition) static_cast<void>(0)
 // The parser recurses with each nested value and key part, and the calling thread may have a small stack.

@@ -18,7 +18,7 @@ struct TomlValue {
 
 struct TomlFile {
   bool exists = false;
-  bool unreadable = false;  // it exists, but is no regular file, too large or not to be read
+  bool unreadable = false;  // it exists, but is no regular file, too large or unreadable
   std::string error;        // empty, or what is wrong, with the line
   std::vector<TomlValue> values;
   std::vector<TomlValue> empty_tables;  // which have a place, but no text

@@ -1,9 +1,9 @@
-// A file descriptor of ours in another's process. Programs close descriptors that they do not know (daemons do so when
+// A descriptor of Cleave's in another program's process. Programs close descriptors that they do not know (daemons do so when
 // they start) and may get the same number for a file of their own. So the file's identity is remembered, and checked
 // before the descriptor is used or closed.
 //
-// What has no identity is refused: all eventfds, timerfds, epolls, signalfds and inotify instances are one file to fstat(2), so the
-// program's could not be told from ours. A WakeChannel and poll()'s timeout do what they do.
+// Files without identity are refused: all eventfds, timerfds, epolls, signalfds and inotify instances are one file to fstat(2), so the
+// program's could not be distinguished from ours. A WakeChannel and poll()'s timeout replace them.
 //
 // For one thread at a time. A forked child may close its copy whatever the thread was doing.
 #pragma once
@@ -21,16 +21,16 @@ class VerifiedDescriptor {
   VerifiedDescriptor& operator=(const VerifiedDescriptor&) = delete;
   ~VerifiedDescriptor() { close(); }
 
-  // Takes ownership of `fd`, and moves it to a high number (own_descriptors.h). -1 stays closed, and so does
-  // what has no identity, which is closed.
+  // Takes ownership of `fd`, and moves it to a high number (own_descriptors.h). -1 stays closed; a file without identity is
+  // closed.
   void open(int fd);
 
-  // The same where it is.
+  // The same, without moving it.
   void adopt(int fd);
 
   void close();
 
-  // Whether the descriptor still refers to the file that was opened. Where a filter of system calls forbids to look, it does.
+  // Whether the descriptor still refers to the file that was opened. If a filter of system calls forbids the check, it counts as valid.
   [[nodiscard]] bool is_valid() const { return look() != Seen::another; }
 
   // -1 if closed.

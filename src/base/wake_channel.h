@@ -1,4 +1,4 @@
-// Wakes a thread that sleeps in poll(), in somebody else's process.
+// Wakes a thread of Cleave's that sleeps in poll(), in another program's process.
 //
 // Two datagram sockets rather than an eventfd: every socket has an identity (verified_descriptor.h), and writing to one whose peer
 // the program has closed raises no SIGPIPE. Only read(2) and write(2) are used after open(), which every process has made.
@@ -12,7 +12,7 @@ namespace cleave::base {
 
 class WakeChannel {
  public:
-  // Opens both ends, or anew. False, with errno: there is none now.
+  // Opens both ends, or reopens them. False, with errno: it has none now.
   bool open();
   void close();
 
