@@ -54,7 +54,7 @@ class MonitorProtocol {
     return TimedPressure{*pressure_, last_count_->at};
   }
 
-  // By what rule machines are busy, from the greeting; empty if the daemon does not say it.
+  // The rule by which machines are busy, from the greeting; empty if the daemon does not send it.
   struct BusyRule {
     double share = 0;  // of one processor
     base::Nanoseconds interval{0};

@@ -132,7 +132,7 @@ bool MonitorSource::is_trusted() {
   const base::Address& address = addresses_[round_[round_index_].address];
   const std::string why = reason_for_distrust(connection_.fd(), address, trust_);
   if (why.empty()) return true;
-  // Said of a default address, too: somebody has put something there.
+  // Reported for a default address, too: something has been put there.
   warn(endpoint() + " " + why + " and is not believed: name another or set neighbours.trust");
   return false;
 }

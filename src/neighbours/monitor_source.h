@@ -1,9 +1,9 @@
 // A source that follows cleave-monitord: connects to it, reads its counts, and reconnects when the connection is lost.
 //
-// A round tries all destinations of all addresses in turn. After a round without success there is a growing delay
+// A round tries all destinations of all addresses, one after another. After a round without success there is a growing delay
 // (backoff.h).
 //
-// Not thread-safe, but for close_in_child().
+// Not thread-safe, except for close_in_child().
 #pragma once
 
 #include <cstdint>

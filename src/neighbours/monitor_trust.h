@@ -1,13 +1,13 @@
-// Whether what listens at a monitor's address is one to believe, as far as the system says who it is.
+// Whether to believe what listens at a monitor's address, by what the system knows of its owner.
 //
-//   - a unix socket: the kernel says which user began to listen there. `system` believes root and the user of this process;
-//     `owner` believes the owner of the folder as well in which the socket lies, since that one decides who can put a socket
-//     there: a service's own user in its runtime folder, but nobody else in /tmp. An abstract name has no folder;
-//   - vsock: the kernel says that it is the host, which the guest trusts with everything, but not which of its users. Ports below
+//   - a unix socket: the kernel knows which user began to listen there. `system` believes root and the user of this process;
+//     `owner` also believes the owner of the folder in which the socket lies, since that user decides who can put a socket
+//     there: a service's own user in its runtime folder, but no other user in /tmp. An abstract name has no folder;
+//   - vsock: the kernel knows that it is the host, which the guest trusts with everything, but not which of its users. Ports below
 //     1024 are root's. `system` believes only those;
-//   - TCP: nothing is known. `system` believes nobody there.
+//   - TCP: nothing is known. `system` believes no monitor there.
 //
-// What is believed is bounded all the same: kMaxBelievedVms (staleness.h).
+// Believed counts are bounded nevertheless: kMaxBelievedVms (staleness.h).
 //
 // Thread-safe. May throw std::bad_alloc.
 #pragma once

@@ -53,7 +53,7 @@ class Neighbours {
   // The running VMs of the host, including this one; at least 1.
   [[nodiscard]] unsigned vms() const { return vms_.load(std::memory_order_relaxed); }
 
-  // How much this process is to hold itself back (restraint.h): the policy `pressure`'s, else the most.
+  // The restraint of this process (restraint.h): the policy `pressure`'s, else the highest.
   [[nodiscard]] unsigned restraint() const { return level_of(restraint_.load(std::memory_order_relaxed)); }
 
   // The same, for a launch or a wait that follows it: from its first use on it is in force.
@@ -70,7 +70,7 @@ class Neighbours {
   // Before the first launch of the process: publishes the registry entry, and starts to poll.
   void start() noexcept CLEAVE_EXCLUDES(mutex_);
 
-  // Before the process exits: removes the registry entry and ends the thread. Launches may go on; the count stays.
+  // Before the process exits: removes the registry entry and ends the thread. Launches may continue; the count stays.
   void stop() noexcept;
 
   [[nodiscard]] Report report() const;
@@ -83,7 +83,7 @@ class Neighbours {
   void reset_in_child() noexcept CLEAVE_REQUIRES(mutex_);
   void start_poller() CLEAVE_REQUIRES(mutex_);
   [[nodiscard]] std::vector<std::unique_ptr<Source>> make_sources() const;
-  // Both in one number, so that a level that comes back is told from the one before.
+  // Both in one number, so that a level that recurs differs from the earlier one.
   static constexpr unsigned kLevelBits = 3;
   static unsigned level_of(std::uint64_t restraint) {
     return static_cast<unsigned>(restraint % (1U << kLevelBits));

@@ -1,8 +1,8 @@
-// Whether this machine is one of those that its host's monitor counts as busy, so that it is not taken for its own neighbour.
+// Whether its host's monitor counts this machine as busy, so that it is not counted as its own neighbour.
 //
-// The monitor does not say which machines are busy, only how many. So this machine applies the monitor's rule to itself: busy
-// is what used at least a share of one processor over an interval. The two measure at different moments, and what the machine
-// sees of itself is a little less than what its host does. In doubt it counts as not among the busy ones: then one neighbour
+// The monitor does not say which machines are busy, only how many. So this machine applies the monitor's rule to itself: a busy
+// machine used at least a share of one processor over an interval. The two measure at different moments, and the machine
+// sees a little less of its own use than its host does. In doubt it counts as not busy: then one neighbour
 // too many is assumed, which costs a few slices. The opposite mistake would leave a busy neighbour out.
 //
 // Not thread-safe. The time and the processor time are arguments, except in machine_processor_time().

@@ -1,7 +1,7 @@
 // A source for desktops and containers, where the neighbours are no VMs: counts the processes under Cleave on this
 // machine, including this one, that share a device with this one. Counted once a second, or less often where that would
-// take more than a small part of a processor. The processes of another user count as 32 at most, so that nobody can make other
-// users' launches much smaller. Where another process publishes this one's entry, that one counts.
+// take more than a small part of a processor. Processes of another user count as at most 32, so that no user can make other
+// users' slices much smaller. Where another process publishes this one's entry, that process does the counting.
 //
 // Not thread-safe.
 #pragma once

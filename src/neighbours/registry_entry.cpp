@@ -159,7 +159,7 @@ bool RegistryEntry::lock_and_map() {
 
 void RegistryEntry::withdraw() noexcept {
   withdrawn_ = true;
-  // Other processes remove what is left behind.
+  // Other processes remove the entry.
   if (base::has_new_system_call_filter()) return;
   // A signal handler may call exit() anywhere: never wait for the lock.
   if (!mutex_.try_lock()) return;

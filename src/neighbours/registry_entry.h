@@ -32,18 +32,18 @@ class RegistryEntry {
 
   [[nodiscard]] bool has_registry() const { return !folder_.empty(); }
 
-  // A page, of a file's size, of a process that another one publishes, and counts the others for.
+  // A page for a process whose entry another process publishes, and for which that process counts the others. As large as a file.
   struct Page {
     cleave_registry_entry entry;
     std::uint64_t peers;  // the latest count in the lower half, and how many there have been; 0: none yet
   };
   static_assert(sizeof(Page) <= CLEAVE_REGISTRY_FILE_SIZE);
-  // From now on this process counts in `page`, which another one publishes for it. publish() only says there that it may. Not
+  // From now on this process counts in `page`, which another process publishes for it; publish() only permits that. Not
   // thread-safe: before anything is counted.
   void use_page(Page* page) noexcept;
   // Page::peers; empty where this process publishes its entry itself.
   [[nodiscard]] std::optional<std::uint64_t> peers_by_other() const;
-  // Those that another process counts in its page, which may be anything.
+  // Counters from a page that another process writes, which may contain anything.
   void take_figures(const cleave_registry_entry& page) noexcept;
 
   // Adds a device, by its hash (not 0), on which the process has a queue. Ignored when the entry is full.
@@ -53,7 +53,7 @@ class RegistryEntry {
   // called again.
   void publish() noexcept;
 
-  // Deletes the entry for good. Counting goes on.
+  // Deletes the entry for good. Counting continues.
   void withdraw() noexcept;
 
   [[nodiscard]] Devices devices() const;

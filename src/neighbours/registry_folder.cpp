@@ -33,7 +33,7 @@ bool is_locked(int file) {
   struct flock all {};
   all.l_type = F_RDLCK;
   all.l_whence = SEEK_SET;
-  // If the system cannot tell, the process counts as live.
+  // If the system cannot say, the process counts as live.
   return fcntl(file, F_OFD_GETLK, &all) != 0 || all.l_type == F_WRLCK;
 }
 
@@ -63,7 +63,7 @@ void for_each_file(int folder, std::size_t most_names, Wants wants, Visit visit)
     const dirent* const each = readdir(list.get());
     if (each == nullptr) return;
     if (!is_entry_name(each->d_name)) continue;
-    // The owner first: one who has more files than he may costs no more than that.
+    // The owner first: a user with too many files costs no more than that.
     struct stat status {};
     if (fstatat(folder, each->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
       continue;

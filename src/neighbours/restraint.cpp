@@ -105,7 +105,7 @@ void RestraintControl::step_up(unsigned levels, base::Nanoseconds now) {
 }
 
 // Whether the levels above the bottom of this climb have gained nothing, as far as that shows by now. The first climb is not
-// continued for what it could only gain higher up; the next ones are.
+// continued for a gain that could only come higher up; later ones are.
 bool RestraintControl::is_in_vain(double pressure, base::Nanoseconds now) const {
   if (bottom_.level == 0 || level_ <= bottom_.level || now - bottom_.at > kFresh) return false;
   const double expected = kGain * (level_ - bottom_.level);
@@ -115,7 +115,7 @@ bool RestraintControl::is_in_vain(double pressure, base::Nanoseconds now) const 
   return same_load && rest_pressure_ <= 0 && expected >= resolution(bottom_.pressure);
 }
 
-// A climb whose bottom is not known may have gained nothing, and what one has gained may be gone with its load.
+// A climb whose first level is unknown may have gained nothing, and a gain may have vanished with its load.
 void RestraintControl::recheck_top(double pressure, base::Nanoseconds now) {
   if (top_pressure_ <= 0) top_pressure_ = pressure;
   if (bottom_.level != 0 && pressure <= kOtherLoad * top_pressure_) return;
@@ -152,8 +152,8 @@ void RestraintControl::rest_at(unsigned level, double pressure, base::Nanosecond
   compared_ = false;
 }
 
-// Whether the pressure is still what raising did nothing about. If it is another, the rests begin anew. At the top there is nothing to
-// raise, and a pressure that is still falling from what it was at level 1 is no other load.
+// Whether this is still the pressure that raising did not lower. If it has changed, the rests start over. At the top there is nothing to
+// raise, and a pressure that is still falling from its value at level 1 is no new load.
 bool RestraintControl::is_resting(double pressure, base::Nanoseconds now) {
   if (rest_pressure_ <= 0 || now >= rest_end_) return false;
   const bool same = level_ == kMaxRestraint || pressure <= kOtherLoad * rest_pressure_;
