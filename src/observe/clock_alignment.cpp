@@ -75,7 +75,7 @@ void ClockAlignment::add_lines() {
         std::find_if(from, bounds_.cend(), [&](const Bounds& each) { return each.time > time + kReach; });
     if (from == to) return lines_.clear();
     // The room between the bounds, for a line of this rate, and its place in the middle. The room is concave. A steeper line has
-    // to gain some: a few exchanges within a short time say nothing of the drift.
+    // to gain some: a few exchanges within a short time do not show the drift.
     const std::int64_t origin = from->least;
     double middle = 0;
     const auto room = [&](double rate) {

@@ -1,13 +1,13 @@
 // How far another host's clock is ahead, from exchanges of messages with it.
 //
-// The server stamps a message between the client's sending it (sent) and receiving the answer (received). Whatever the two ways
+// The server stamps a message between the client's sending it (sent) and receiving the answer (received). Whatever the two directions
 // took, the server's clock was then ahead of the client's by no less than server - received and no more than server - sent:
-// half the round trip to either side, however unequal the ways. Two clocks drift apart slowly, by at most kMaxDrift, so each
-// such interval holds for other times as well if it is widened by the drift until then. All of these hold at once: what is left
-// of them is an interval around the truth: quick exchanges decide, and slow ones do no harm.
+// half the round trip to either side, however unequal the directions. Two clocks drift apart slowly, by at most kMaxDrift, so each
+// such interval holds for other times as well if it is widened by the drift until then. All of these hold at once: their intersection
+// is an interval around the true value, determined by the quick exchanges; slow ones do no harm.
 //
-// Where in that interval the truth is, is estimated: over ten seconds drift is nearly constant, so that the best estimate is the
-// straight line that keeps the largest distance to all bounds within that time. Where there is no such line, it is the middle.
+// The true value within that interval is estimated: over ten seconds drift is nearly constant, so the best estimate is the
+// straight line that keeps the largest distance to all bounds within that time, or the middle if there is no such line.
 // The stated error is the distance to the farther end of the interval, so it holds whatever the estimate is.
 //
 // Sources: K. Marzullo, S. Owicki, "Maintaining the time in a distributed system", 1983 (the intersection of intervals); A. Duda
@@ -22,7 +22,7 @@
 
 namespace cleave::observe {
 
-// Times in ns: the client's clock, but for `server`.
+// Times in ns, of the client's clock, except `server`.
 struct ClockExchange {
   std::int64_t sent = 0;
   std::int64_t server = 0;

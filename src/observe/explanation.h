@@ -25,7 +25,7 @@ struct Finding {
 
 // One reason for which launches of a kernel were not split.
 struct Explanation {
-  std::string reason;  // its word in the statistics
+  std::string reason;  // its name in the statistics
   std::uint64_t launches = 0;
   std::string cause;   // one sentence without a full stop
   std::string advice;  // what the user can do, or "nothing" and why

@@ -38,7 +38,7 @@ struct CostFigures {
   std::uint64_t measured = 0;  // launches
 };
 
-// For whom a process has waited.
+// The processes that a process has waited for.
 struct WaitCauseFigures {
   std::string tenant;  // empty: none
   unsigned pid = 0;    // 0: of several processes
@@ -76,7 +76,7 @@ struct MemoryFigures {
   std::uint64_t refused = 0;  // objects that were not created because of it
 };
 
-// Everything a summary needs beside the counters.
+// Everything that a summary needs in addition to the counters.
 struct SummaryContext {
   unsigned vms = 1;
   NeighbourFigures neighbours;

@@ -5,7 +5,7 @@
 namespace cleave::observe {
 namespace {
 
-// What a file says of its clock is not trusted to lead to a time.
+// A file's statements about its clock are not trusted.
 std::int64_t moved(std::int64_t time, std::int64_t ahead) {
   return std::clamp(time + ahead, -TraceIndex::kMaxTime, TraceIndex::kMaxTime);
 }

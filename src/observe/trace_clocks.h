@@ -36,7 +36,7 @@ class TraceClocks {
     std::int64_t ahead = 0;  // of the first file's clock, ns, at `begin`
     std::int64_t error = 0;  // the largest from `begin` to `end`
   };
-  // Of times of that file. Empty: its clock is the first file's.
+  // For times of that file. Empty: its clock is the first file's.
   [[nodiscard]] std::optional<Alignment> alignment(std::size_t file, std::int64_t begin,
                                                    std::int64_t end) const;
 

@@ -54,7 +54,7 @@ class TraceIndex {
   // The order of events that begin at one time: ends, spans from the longest, what lies within.
   enum Rank : std::uint8_t { end, span, moment, arrow };
 
-  // Reads the file. False: `problem` says why, for people. A file that was cut off at any place is read until there.
+  // Reads the file. False: `problem` says why, for people. A truncated file is read to its end.
   bool read(const std::string& path, std::string& problem);
 
   std::string path;

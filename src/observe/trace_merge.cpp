@@ -156,7 +156,7 @@ void Merger::name_processes() {
   result_.processes = known.size();
 }
 
-// With another process id and, but for names, time.
+// With another process id and, except for names, time.
 std::string rewritten(const JsonMembers& event, std::int64_t pid, std::optional<std::int64_t> time) {
   base::JsonObject made;
   for (const auto& [key, value] : event.all()) {
@@ -221,7 +221,7 @@ void Merger::add_device_rows() {
     auto& spans = device.second;
     std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.begin < b.begin; });
     for (std::size_t i = 0; i < spans.size(); ++i) {
-      // The one who gives it away may note that a little after the other has it.
+      // The process that gives it away may record that a little after the other has it.
       const std::int64_t end =
           i + 1 < spans.size() ? std::min(spans[i].end, spans[i + 1].begin) : spans[i].end;
       const std::int64_t holder = pid_of_[spans[i].file];

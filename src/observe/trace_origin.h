@@ -17,7 +17,7 @@ inline constexpr const char* kUntracedNote =
 inline constexpr const char* kExchangeNote = "cleave_exchange";  // session, sent_ns, server_ns, received_ns
 
 // JSON: `boot` and `time_namespace`, which are equal where CLOCK_MONOTONIC is the same; `host`, for people; `process`, which is
-// this one's alone on this host. What the system does not tell is empty.
+// this one's alone on this host. What the system does not report is empty.
 std::string origin_of_this_process();
 
 }  // namespace cleave::observe

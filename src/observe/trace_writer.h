@@ -6,7 +6,7 @@
 //   - A file belongs to one process at a time. A process that finds it in use, and a forked child, write to FILE.PID
 //     instead, unless the path contains "%p", which stands for the process id.
 //   - Nothing is opened before the first event. A path /proc/self/fd/N of an empty file that is open for writing means that
-//     descriptor, since the process need not be permitted to open the file anew.
+//     descriptor, since the process may not be permitted to reopen the file.
 //   - It begins with what `cleave trace merge` needs: whose the clock and the process are (trace_origin.h).
 //   - On any error one line is printed to standard error and the trace ends. It also ends when the file reaches its
 //     maximum size.
