@@ -66,7 +66,7 @@ ListeningSocket bind_and_listen(const base::SocketAddress& address) {
   return result;
 }
 
-// 0 for what is not a socket.
+// 0 if it is not a socket.
 int socket_option(int fd, int option) {
   int value = 0;
   socklen_t size = sizeof value;

@@ -26,7 +26,7 @@ struct SocketKind {
 };
 
 // Throws ListenError unless a daemon can listen on a socket of this kind: a stream socket that listens, of a family whose
-// addresses are known. With others it would be unknown from where clients can connect, and so what must be asked of them.
+// addresses are known. With others it would be unknown where clients can connect from, and so how they must authenticate.
 void check_inherited(int descriptor, const SocketKind& kind);
 
 // The address to which a socket is bound, with the port that the system chose.

@@ -67,7 +67,7 @@ void add_option(CLI::App& app, const Option& option, std::vector<Given>& given) 
   if (option.arity == Arity::list) added->delimiter(',');
 }
 
-// Empty: only the help or the version was asked for.
+// Empty: only the help or the version was requested.
 std::optional<std::vector<Given>> read_command_line(const Program& program, const std::vector<Option>& table,
                                                     std::span<const char* const> arguments,
                                                     std::string& file) {

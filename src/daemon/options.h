@@ -54,7 +54,7 @@ struct GivenValue {
 };
 
 // Applies the given options to what the table's entries refer to, in the order of the file and then of the command line.
-// Returns what it has applied, in that order. Empty: only the help or the version was asked for, and has been printed.
+// Returns what it has applied, in that order. Empty: only the help or the version was requested, and has been printed.
 // Throws OptionError.
 std::optional<std::vector<GivenValue>> read_options(const Program& program, const std::vector<Option>& table,
                                                     std::span<const char* const> arguments);

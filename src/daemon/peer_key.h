@@ -1,6 +1,6 @@
-// Whom a connection comes from, as far as limits go: the address of a host without its port, the network of an IPv6 address or of
-// this host's loopback addresses (one peer may have all of it), the user of a unix socket's peer, or whose subordinate it is, the guest
-// of a vsock address.
+// The peer of a connection, for limits: the address of a host without its port; the network of an IPv6 address or of
+// this host's loopback addresses, all of which one peer may have; the user of a unix socket's peer, or the owner of that subordinate id;
+// the guest of a vsock address.
 //
 // Thread-safe.
 #pragma once
@@ -14,8 +14,8 @@
 
 namespace cleave::daemon {
 
-// Who goes first where there is too little room for all. A host of the network may come from any number of addresses; users and
-// guests of this host cannot make more of themselves.
+// The order of precedence if there is not enough room for all. A host of the network may use any number of addresses; users and
+// guests of this host cannot multiply themselves.
 enum class PeerRank : std::uint8_t {
   network,     // another host
   local,       // a user, a guest or a loopback address of this host
@@ -30,7 +30,7 @@ struct Peer {
 
 // Of a connected socket. Never empty: connections of no known peer count as one peer's.
 Peer peer_of(int socket);
-// The key of that, but for each loopback address by itself, where one of them is not to keep out the others.
+// The same, but with a key for each loopback address, if one of them must not keep out the others.
 std::string peer_key(int socket);
 // Of a user without privileges.
 Peer user_peer(uid_t user, const SubordinateUsers& subordinates);

@@ -1,6 +1,6 @@
-// Who of those that connect has a place. There are so many, and no peer may keep others out of them: where all are taken, one
-// of the peer that has the most is given to a peer that has few. Peers of this host go before those of the network, which may come
-// from any number of addresses, and root and the daemon's own user before all others, who cannot take their places.
+// Which connections have a place. The number of places is limited, and no peer may keep others out: if all are taken, one
+// of the peer that has the most is given to a peer that has few. Peers of this host go before those of the network, which may use
+// any number of addresses. Root and the daemon's own user go before all others, who cannot take their places.
 //
 // Decides only. Not thread-safe. May throw std::bad_alloc.
 #pragma once
@@ -21,16 +21,16 @@ namespace cleave::daemon {
 class PeerShares {
  public:
   using Id = std::uint64_t;
-  // What a newcomer finds where all places are taken, or all of its peer.
+  // The place that a new connection takes if all places are taken, or all of its peer.
   enum class WhenFull : std::uint8_t {
     // The latest place of the peer with the most among those of a lower rank; else of the peer with the most, if the
-    // newcomer's peer has fewer even with it: those who are connected for long stay.
+    // new connection's peer then still has fewer: long-lived connections stay.
     newcomers_wait,
-    // The oldest place of the peer with the most, be it the newcomer's own: for what is over in a moment, unless it is slow.
+    // The oldest place of the peer with the most, including the new connection's own: for short-lived connections, of which slow ones go.
     oldest_goes
   };
 
-  // `per_peer`: 0: as many as there are.
+  // `per_peer`: 0: no limit.
   PeerShares(std::size_t places, std::size_t per_peer, WhenFull when_full) : when_full_(when_full) {
     set_limits(places, per_peer);
   }

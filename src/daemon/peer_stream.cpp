@@ -20,7 +20,7 @@ std::size_t read_from_peer(Stream& stream, std::span<char> into, ErrorCode& erro
   error = {};
   const int socket = stream.native_handle();
   iovec part{into.data(), into.size()};
-  msghdr message{};  // without room for descriptors: the kernel only says that there are some
+  msghdr message{};  // without room for descriptors: the kernel only reports that there are some
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   const ssize_t seen = ::recvmsg(socket, &message, MSG_PEEK | MSG_DONTWAIT);
@@ -33,7 +33,7 @@ std::size_t read_from_peer(Stream& stream, std::span<char> into, ErrorCode& erro
     error = asio::error::access_denied;
     return 0;
   }
-  // Not more than was seen: what has come since may have descriptors.
+  // Not more than was seen: later data may have descriptors.
   const ssize_t got = ::recv(socket, into.data(), static_cast<std::size_t>(seen), MSG_DONTWAIT);
   return got < 0 ? failed(error) : static_cast<std::size_t>(got);
 }

@@ -1,5 +1,5 @@
-// Users that are somebody's else: ids of which every user of a host may have very many for its user namespaces (subuid(5)). As far
-// as places are concerned all of them are one peer.
+// Subordinate user ids, of which every user of a host may have very many for its user namespaces (subuid(5)). For limits all ids of
+// one owner are one peer.
 //
 // Thread-safe. May throw std::bad_alloc.
 #pragma once
@@ -21,7 +21,7 @@ class SubordinateUsers {
   // /etc/subuid, as it was at the first call. Other sources of subordinate ids (nsswitch.conf) are not known.
   static const SubordinateUsers& of_system();
 
-  // As the file calls them: a name, or a number.
+  // The owner as in the file: a name, or a number.
   [[nodiscard]] std::optional<std::string> owner_of(uid_t user) const;
 
  private:

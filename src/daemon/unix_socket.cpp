@@ -46,7 +46,7 @@ bool is_listened_to(const std::string& path) {
   return ::connect(probe.get(), name.get(), name.size) == 0 || errno != ECONNREFUSED;
 }
 
-// Removes the socket of a daemon that has died. Requires the lock, so whoever still listens is no daemon that runs, but may be a
+// Removes the socket of a daemon that has died. Requires the lock, so a process that still listens is no running daemon, but may be a
 // process of one that was killed, which is about to end with it.
 void remove_stale_socket(const std::string& path) {
   struct stat there {};

@@ -1,8 +1,8 @@
 // Unix sockets with a file: created with their mode and group before anyone can connect. The file of a daemon that has
 // died is replaced, that of a running one is left alone.
 //
-// A daemon holds a lock on PATH.lock for as long as it runs (socket.h). Both files go when it ends. One that has been killed may
-// leave processes that listen for a moment longer: while somebody listens who has no lock, a new one waits, for five seconds.
+// A daemon holds a lock on PATH.lock for as long as it runs (socket.h). Both files go when it ends. A killed daemon may
+// leave processes that listen for a moment longer: while a process without the lock listens, a new daemon waits, for five seconds.
 #pragma once
 
 #include <string>
