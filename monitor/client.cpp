@@ -77,7 +77,7 @@ void Client::read() {
   const std::size_t got = daemon::read_from_peer(
       stream_, std::span(bytes).first(std::min(bytes.size(), input_allowance_)), error);
   if (error == asio::error::eof) {
-    // The client may have closed only its own direction. If it is gone, sending this line fails.
+    // The client may have closed only its own direction. If it has disconnected, sending this line fails.
     input_closed_ = alive_due_ = true;
     return send_pending();
   }

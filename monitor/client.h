@@ -21,7 +21,7 @@ namespace cleave::monitor {
 
 class Client;
 
-// What a client sends, and whom it tells that it should go: the hub.
+// The client's owner, the hub: provides the lines to send, and disconnects it.
 class ClientOwner {
  public:
   enum class DropReason : std::uint8_t { left, long_line, slow, displaced };
@@ -77,14 +77,14 @@ class Client : public std::enable_shared_from_this<Client> {
   ClientOwner& owner_;
   ClientInput input_;
   std::size_t input_allowance_ = 0;  // bytes that it may still send before the next heartbeat
-  bool reading_ = false;             // a wait for input is pending
+  bool reading_ = false;             // a read is pending
   bool input_closed_ = false;        // it has closed its direction
   bool greeted_ = false;
   bool alive_due_ = false;
   std::uint64_t sent_sequence_ = 0;         // of the last total that was sent
   std::optional<TimePoint> blocked_since_;  // since when it has accepted no data
   std::array<char, CLEAVE_MONITOR_LINE_MAX> out_{};
-  std::size_t out_begin_ = 0;  // of what is left in out_
+  std::size_t out_begin_ = 0;  // of the unsent part of out_
   std::size_t out_end_ = 0;
 };
 

@@ -122,7 +122,7 @@ void Daemon::deliver(std::size_t index) {
   if (totals_.report(index, report, std::chrono::steady_clock::now())) hub_.publish(totals_.total());
 }
 
-// Not only for clients: who reads the metrics expects a figure of now.
+// Not only for clients: readers of the metrics expect a current figure.
 void Daemon::follow_pressure() {
   for (const auto& watcher : watchers_) watcher->follow_pressure_closely(hub_.clients() > 0 || metrics_);
 }

@@ -30,7 +30,7 @@ DaemonSockets open_sockets(const Options& options);
 
 class Daemon {
  public:
-  // Starts the watchers. The rest starts when `context` runs, in one thread. All arguments must outlive the daemon.
+  // Starts the watchers. Everything else starts when `context` runs, in one thread. All arguments must outlive the daemon.
   Daemon(asio::io_context& context, Hypervisor& hypervisor, const Options& options, DaemonSockets sockets);
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
@@ -43,11 +43,11 @@ class Daemon {
   // Disconnects all clients, stops listening and the watchers, and ends the event loop. For the loop's thread.
   void stop();
 
-  // Waits for the watchers to end, but not for their samplers of the pressure. False: one has not ended before the
+  // Waits for the watchers to end, but not for their pressure samplers. False: one has not ended before the
   // deadline; it may be stuck in a call.
   bool wait_until_ended(TimePoint deadline);
 
-  // The same of the samplers, of which each may be stuck in a call because one domain is.
+  // The same for the samplers, each of which may be stuck in a call because of one domain.
   bool wait_for_samplers(TimePoint deadline);
 
   // The addresses on which it listens for clients.
@@ -81,7 +81,7 @@ class Daemon {
   PeriodicTimer heartbeats_;
   PeriodicTimer expiry_;
   std::vector<std::unique_ptr<LatestReport>> latest_reports_;
-  std::vector<std::unique_ptr<Watcher>> watchers_;  // destroyed first: they use all the rest
+  std::vector<std::unique_ptr<Watcher>> watchers_;  // destroyed first: they use all other members
 };
 
 }  // namespace cleave::monitor

@@ -16,7 +16,7 @@ namespace {
 // For libvirt: its own, and those of each connection.
 constexpr std::size_t kLibvirt = 6;
 constexpr std::size_t kHypervisor = 4;
-// One in four of what is left is for the metrics, while those are few.
+// One in four of the rest is for the metrics, while those are few.
 constexpr std::size_t kMetricsShare = 4;
 
 // Besides the clients' and those that are open at the start. To refuse a connection takes a descriptor, too.

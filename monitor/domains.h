@@ -42,7 +42,7 @@ struct Counts {
 class Domains {
  public:
   // A domain is busy if it used at least this share of one processor between the last two samples. It also counts as busy while
-  // that is not known, because it is new or the hypervisor does not tell: clients assume that a neighbour is affected unless
+  // that is not known, because it is new or the hypervisor does not report it: clients assume that a neighbour is affected unless
   // it is known to be idle.
   explicit Domains(double busy_share) : busy_share_(busy_share) {}
 

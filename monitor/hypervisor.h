@@ -35,7 +35,7 @@ class HypervisorEvents {
 };
 
 // A connection. Its functions may block for any time, and throw HypervisorError. For one thread; the destructor closes the
-// connection. Neither they nor the events have Xen's Domain-0, which is no guest.
+// connection. Neither they nor the events include Xen's Domain-0, which is no guest.
 class HypervisorConnection {
  public:
   HypervisorConnection() = default;
@@ -50,8 +50,8 @@ class HypervisorConnection {
   // does, it waits for the hypervisor, but for no single domain.
   virtual std::vector<CpuTime> cpu_times() = 0;
 
-  // For how long each virtual processor of the running domains has run and waited, without those of which the
-  // hypervisor does not say it. It may wait for a domain that hangs.
+  // The times for which each virtual processor of the running domains has run and waited, without those whose times the
+  // hypervisor does not report. It may wait for a domain that hangs.
   virtual std::vector<SchedulerTimes> scheduler_times() = 0;
 };
 

@@ -29,7 +29,7 @@ class DomainList {
   DomainList& operator=(const DomainList&) = delete;
   ~DomainList() {
     for (int i = 0; i < count_; ++i) virDomainFree(domains_[i]);
-    free(domains_);  // NOLINT(cppcoreguidelines-no-malloc): libvirt's documentation asks for it
+    free(domains_);  // NOLINT(cppcoreguidelines-no-malloc): libvirt's documentation requires it
   }
 
   [[nodiscard]] int size() const { return count_; }
@@ -181,8 +181,8 @@ class LibvirtConnection : public HypervisorConnection {
     return uuids;
   }
 
-  // A call for each domain: for the statistics of all at once, newer versions ask QEMU and wait for one that hangs,
-  // although they are told not to (VIR_DOMAIN_STATS_CPU_TOTAL: seen with 9.0).
+  // A call for each domain: for the statistics of all at once, newer versions query QEMU and wait for one that hangs,
+  // although the flags forbid it (VIR_DOMAIN_STATS_CPU_TOTAL: seen with 9.0).
   std::vector<CpuTime> cpu_times() override {
     const DomainList domains(connection_.get(), VIR_CONNECT_LIST_DOMAINS_RUNNING);
     std::vector<CpuTime> times;

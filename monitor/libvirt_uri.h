@@ -1,4 +1,4 @@
-// What a libvirt URI (DRIVER[+TRANSPORT]://[USER@][HOST][:PORT]/PATH, https://libvirt.org/uri.html) says about where
+// What a libvirt URI (DRIVER[+TRANSPORT]://[USER@][HOST][:PORT]/PATH, https://libvirt.org/uri.html) reveals about where
 // its domains run.
 #pragma once
 
@@ -11,9 +11,9 @@ namespace cleave::monitor {
 std::string own_host_name();
 
 // Whether this host's pressure-stall information describes the domains at that URI: they are processes of this host,
-// which they are not on another host, nor under Xen, whose Domain-0 sees itself alone. A URI is this host's without a
-// host name, as libvirt takes that, and with "localhost", a loopback address or `own_name`; names are not resolved.
-// Behind a loopback address could be a tunnel, which the URI does not tell.
+// which they are not on another host, nor under Xen, whose Domain-0 sees only itself. A URI is this host's if it has no
+// host name, as in libvirt, or "localhost", a loopback address or `own_name`; names are not resolved.
+// There could be a tunnel behind a loopback address; the URI does not show that.
 bool stalls_like_this_host(std::string_view uri, std::string_view own_name = own_host_name());
 
 }  // namespace cleave::monitor

@@ -24,7 +24,7 @@ constexpr int kUsage = 2;
 
 // At the end a watcher may be stuck in a call to a hypervisor. It has no state to be saved.
 constexpr std::chrono::seconds kShutdownGrace{2};
-// A sample of the pressure may wait for a domain that hangs, which is no fault of the hypervisor's.
+// A sample of the pressure may wait for a domain that hangs, which is not the hypervisor's fault.
 constexpr std::chrono::milliseconds kSamplerGrace{100};
 constexpr std::chrono::seconds kStatusPeriod{5};
 
@@ -104,7 +104,7 @@ class Reloading {
 };
 
 int run(Options options, Arguments arguments) {
-  // libvirt writes to its connections with write(2), from threads of ours as well: one that breaks meanwhile would end us.
+  // libvirt writes to its connections with write(2), from our threads as well: a connection that breaks meanwhile would end the daemon.
   std::signal(SIGPIPE, SIG_IGN);
   DaemonSockets sockets = open_sockets(options);
   const std::size_t limit = raise_descriptor_limit(options);

@@ -41,7 +41,7 @@ struct Options {
 std::vector<daemon::Option> option_table(Options& options);
 
 // From the command line, and from the file that it names or /etc/cleave/monitord.toml. Empty: only the help or the version
-// was asked for, and has been printed. Throws OptionError, also for values that contradict each other.
+// was requested, and has been printed. Throws OptionError, also for values that contradict each other.
 std::optional<Options> read_options(std::span<const char* const> arguments);
 
 }  // namespace cleave::monitor

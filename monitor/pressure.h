@@ -1,21 +1,21 @@
-// The pressure on a host's processors: how much its domains lack them, from 0 (never) to 1 (they get nothing that they ask for).
+// The pressure on a host's processors: how much processor time its domains lack, from 0 (none) to 1 (they get none of what they want).
 //
 // Over one sample, from libvirt's statistics of the domains that run (virConnectGetAllDomainStats, "vcpu"):
 //
 //     x = sum of the time that virtual processors waited for a processor
 //         / max(that + sum of the time that they ran, kIdleShare × the sample's length)
 //
-// so 1 − x is the speed that the domains have of the speed that they would have alone, over the time in which they want to
-// run. The bound below keeps a host whose domains do next to nothing from having any pressure. A virtual processor's waiting
+// so 1 − x is the domains' speed relative to the speed that they would have alone, over the time in which they want to
+// run. With the lower bound, a host whose domains do next to nothing has no pressure. A virtual processor's waiting
 // time is its "delay": what its thread spent in the scheduler's queue, which its guest sees as stolen time. Older versions of
 // libvirt have only "wait" for it, where the kernel counts it.
 //
 // Where no domain has such statistics the host's pressure-stall information is used instead, if the
 // hypervisor is on this host: x is the share of the sample in which some process waited for a processor (Linux,
-// Documentation/accounting/psi.rst: "some" of /proc/pressure/cpu). That counts processes beside the domains too, so it is the
+// Documentation/accounting/psi.rst: "some" of /proc/pressure/cpu). That counts other processes than the domains too, so it is the
 // larger.
 //
-// Smoothed: p += (1 − exp(−t / kSmoothing)) × (x − p) for a sample of length t; the first is taken as it is. After a step p has
+// Smoothed: p += (1 − exp(−t / kSmoothing)) × (x − p) for a sample of length t; the first is used as it is. After a step p has
 // covered 63 % of it after one second, and 95 % after three.
 //
 // Not thread-safe. The time is an argument, except in read_host_stall().
@@ -50,10 +50,10 @@ class PressureMeter {
   // started, or it was plugged in.
   void sample(const std::vector<SchedulerTimes>& times, TimePoint now);
 
-  // Instead: for how long processes of the host have waited since it was started.
+  // Instead: the time for which processes of the host have waited since it was started.
   void sample_host(std::chrono::nanoseconds stalled, TimePoint now);
 
-  // Neither can be had.
+  // Neither is available.
   void sample_nothing() { *this = {}; }
 
   // From 0 to 1; empty before the second sample in a row of the same kind.

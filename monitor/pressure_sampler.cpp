@@ -55,7 +55,7 @@ void PressureSampler::run() {
   changed_.notify_all();
 }
 
-// What is wrong with a hypervisor is the watcher's to say.
+// The watcher reports what is wrong with a hypervisor.
 void PressureSampler::sample_once() {
   const std::optional<unsigned> running = running_();
   failed_ = false;

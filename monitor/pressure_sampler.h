@@ -1,5 +1,5 @@
 // Samples the pressure of one hypervisor, in a thread and over a connection of its own: libvirt reads the statistics
-// of virtual processors through each domain's QEMU, so the call waits for one that hangs, for ever if need be.
+// of virtual processors through each domain's QEMU, so the call waits for one that hangs, possibly forever.
 // Nothing else may wait with it.
 //
 // Whether the thread has been stuck for too long is decided by the receiver: each sample comes with the time at which
@@ -21,17 +21,17 @@ namespace cleave::monitor {
 
 struct PressureOptions {
   std::chrono::milliseconds interval{500};  // between samples
-  // How long this host's processes have waited (monitor/pressure.h). Null: it says nothing about the domains.
+  // The time for which this host's processes have waited (monitor/pressure.h). Null: it does not describe the domains.
   std::function<std::optional<std::chrono::nanoseconds>()> host_stall = nullptr;
 };
 
 class PressureSampler {
  public:
-  // The interval is so many times as long while nobody follows the pressure closely, once there was a sample to
+  // The factor of the interval while no client follows the pressure closely, once there is a sample to
   // compare the next one with; and after a call that failed.
   static constexpr int kIdleFactor = 10;
   static constexpr unsigned kFirstSamples = 2;
-  // How often at least the sampler looks whether the hypervisor is connected, for its first sample.
+  // The longest time between checks whether the hypervisor is connected, for its first sample.
   static constexpr std::chrono::milliseconds kConnectingInterval{250};
   // How late a sample may be. As for listings: longer than a busy host needs.
   static constexpr std::chrono::milliseconds kGrace{3000};
@@ -50,7 +50,7 @@ class PressureSampler {
   // Waits for the call that the thread is in, however long that takes.
   ~PressureSampler();
 
-  // Whether anybody follows the pressure closely: at first nobody does. Thread-safe.
+  // Whether any client follows the pressure closely; at first none does. Thread-safe.
   void follow_closely(bool closely);
 
   // The thread ends when the hypervisor's current call returns. Thread-safe.

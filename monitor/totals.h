@@ -18,7 +18,7 @@ struct Total {
   std::uint64_t sequence = 1;  // incremented with every change of the other members
   bool known = false;
   Counts counts;  // zeros while not known
-  // In thousandths, of the hypervisor that has most; empty while one's is not known.
+  // In thousandths, of the hypervisor with the most; empty while that of one is unknown.
   std::optional<unsigned> pressure = {};
 };
 
@@ -30,7 +30,7 @@ class Totals {
       : reports_(hypervisors), patience_(patience) {}
 
   // The pressure of the total changes only by kPressureStep thousandths or more, and by more than the part 1 /
-  // kPressurePart of it, or to 0: not every sample is to be sent to all clients, and least of all noise.
+  // kPressurePart of it, or to 0, so that not every sample is sent to all clients, and least of all noise.
   static constexpr unsigned kPressurePart = 20;
   static constexpr unsigned kPressureStep = 5;
 

@@ -1,8 +1,8 @@
 // Follows one hypervisor: connects, counts by events and listings, and reconnects after growing pauses when the connection is
 // lost.
 //
-// All that may block happens in two threads of the watcher's own: one counts, the other samples the pressure
-// (pressure_sampler.h) and may hang without the count. Whether one has been stuck for too long is decided by the
+// Everything that may block happens in two threads of the watcher: one counts, the other samples the pressure
+// (pressure_sampler.h) and may hang without delaying the count. Whether one has been stuck for too long is decided by the
 // receiver of the reports: each has the time of the last listing, and when the next sample of the pressure is due
 // (totals.h).
 #pragma once
@@ -30,13 +30,13 @@ struct WatcherOptions {
   PressureOptions pressure = {};
 };
 
-// What a watcher knows at one moment.
+// A watcher's knowledge at one moment.
 struct Report {
   bool connected = false;
   std::optional<Counts> counts;    // empty: not known
   std::optional<double> pressure;  // from 0 to 1 (monitor/pressure.h); empty: not known
   TimePoint listed;                // when the last listing was complete; has no meaning without counts
-  TimePoint pressure_due = TimePoint::max();  // the next sample of the pressure comes by then
+  TimePoint pressure_due = TimePoint::max();  // the next sample of the pressure comes no later
 
   // Since the watcher's beginning.
   std::uint64_t events = 0;
@@ -57,7 +57,7 @@ class Watcher {
   // Waits for the calls that the threads are in, however long that takes.
   ~Watcher();
 
-  // Whether anybody follows the pressure closely (pressure_sampler.h).
+  // Whether any client follows the pressure closely (pressure_sampler.h).
   void follow_pressure_closely(bool closely) { sampler_.follow_closely(closely); }
 
   // No report comes after the return. The threads end when the hypervisor's current calls return.
@@ -107,7 +107,7 @@ class Watcher {
   const std::string uri_;
   const WatcherOptions options_;
   std::chrono::milliseconds pause_;  // before the next attempt to connect
-  std::string last_logged_error_;    // so that attempts that fail alike are logged once
+  std::string last_logged_error_;    // so that attempts that fail in the same way are logged once
   TimePoint sampled_;
   std::shared_ptr<State> state_;
   PressureSampler sampler_;
