@@ -31,7 +31,7 @@ struct Remote {
 };
 constinit Remote remote;
 
-// Whether a handle is the client's: its first word is the client's table, as with every driver's handles.
+// Whether a handle is the remote client's: its first word is the client's table, as with every driver's handles.
 bool is_client_handle(const void* handle) {
   const Table* const table = remote.table.load(std::memory_order_acquire);
   return handle != nullptr && table != nullptr && *static_cast<const Table* const*>(handle) == table;

@@ -40,7 +40,7 @@ std::string contents(const char* path) {
   return text;
 }
 
-// What dlsym() finds, unless it is Cleave's: a search through a library goes on with what that depends on, which may be Cleave
+// The result of dlsym(), unless it is Cleave's: a search through a library continues with its dependencies, which may be Cleave
 // under the loader's name.
 class Lookup {
  public:
@@ -74,7 +74,7 @@ Table table_of(void* library) {
 
 // Null if there is no such library, or if it is Cleave.
 void* open_unless_cleave(const std::string& path) {
-  // The dynamic linker would wait for ever for the writer of a pipe. A name without a slash it searches for.
+  // The dynamic linker would wait forever for the writer of a pipe. It searches for a name without a slash.
   const bool is_path = path.find('/') != std::string::npos;
   if (is_path && (!base::irregularity_of(path, SIZE_MAX / 2).empty() || file_has_face_note(path)))
     return nullptr;

@@ -23,7 +23,7 @@ Folders folders_of(void* object) {
   Folders folders;
   Dl_serinfo size{};
   if (dlinfo(object, RTLD_DI_SERINFOSIZE, &size) != 0) return folders;
-  // Without any folder less is asked for than the structure has.
+  // Without any folder the size is smaller than the structure.
   const auto memory = std::make_unique<std::byte[]>(std::max(std::size_t{size.dls_size}, sizeof size));
   auto* const list = reinterpret_cast<Dl_serinfo*>(memory.get());
   *list = size;

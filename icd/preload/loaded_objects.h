@@ -1,4 +1,4 @@
-// What the dynamic linker has loaded into this process: the program and its libraries, and what they need.
+// What the dynamic linker has loaded into this process: the program and its libraries, and their dependencies.
 #pragma once
 
 #include <cstddef>

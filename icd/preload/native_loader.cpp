@@ -29,7 +29,7 @@ std::optional<std::size_t> first_that_needs(const Objects& objects, const std::s
 }
 
 // Whether it calls itself what loaders do, or what their copies in Python wheels do: libOpenCL-0123abcd.so.1. The name of its
-// file says less: it has not been loaded by that name.
+// file is no sufficient evidence: it has not been loaded by that name.
 bool has_loaders_name(const LoadedObject& object) {
   std::string_view name = object.soname;
   constexpr std::string_view kStem = "libOpenCL";
@@ -137,7 +137,7 @@ bool take(const Objects& objects, const Definition& definition, NativeLoader& re
   return true;
 }
 
-// For programs that open the library by its name: nobody can say which object did, or with which name.
+// For programs that open the library by its name: it is unknown which object did, or with which name.
 void add_opened(const Objects& objects, std::optional<std::size_t> caller, NativeLoader& result) {
   for (const char* name : {kVersioned, kUnversioned}) add_searches(objects, name, result);
   for (const std::size_t importer : {caller.value_or(kProgram), kProgram}) {

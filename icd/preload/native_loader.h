@@ -1,14 +1,14 @@
-// Which OpenCL loader the program would have without Cleave, decided from what is loaded. Pure: no call of the linker's.
+// Which OpenCL loader the program would have without Cleave, decided from the loaded objects. Pure: the linker is not called.
 //
-// The drop-in has the loader's name, libOpenCL.so.1, so that the linker satisfies with it whoever asks for that name, and a
+// The drop-in has the loader's name, libOpenCL.so.1, so that the linker uses it for every object that needs that name, and a
 // drop-in that is preloaded comes before every other definition of OpenCL's functions. Natively
 //   - the functions come from the first object that defines them: of those that were loaded with the program (preloaded
 //     ones, then what the program needs, breadth first), then of those that were opened together with the calling library;
-//   - a library that is needed or opened by a name is one that is loaded already and has this name, else the linker
-//     searches for it, along the run path of the object that asks first.
+//   - a library that is needed or opened by a name is a loaded one that has this name, else the linker
+//     searches for it, along the run path of the first object that needs it.
 // An object that is loaded counts as a loader if its DT_SONAME is a loader's or it is a driver, and it needs no loader itself:
-// others that have the functions are taken for tracers, which pass calls on, and passed over. A loaded object answers to a name
-// only if it was there before the first library that needs the name: when the program opened the name, nobody can say.
+// others that have the functions are taken for tracers, which pass calls on, and are skipped. A loaded object counts as having a name
+// only if it was there before the first library that needs the name: when the program opened the name is unknown.
 //
 // Source: the ELF specification (gABI, "Dynamic Linking"), and ld.so(8).
 #pragma once

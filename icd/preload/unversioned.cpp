@@ -1,4 +1,4 @@
-// libOpenCL.so without a version number has no code: it only depends on the drop-in. It says whose it is.
+// libOpenCL.so without a version number has no code: it only depends on the drop-in. It is marked as Cleave's.
 #include "icd/elf_note.h"
 
 namespace {

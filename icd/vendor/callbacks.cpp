@@ -23,7 +23,7 @@ std::uint64_t ticket_of(const Object* callback) {
   return callback == nullptr ? 0 : callback->counts.load(std::memory_order_relaxed);
 }
 
-// Calls ask(function, user data) with `stand_in` and a record in place of the program's callback, if there is one.
+// Calls ask(function, user data) with `stand_in` and a record instead of the program's callback, if there is one.
 template <typename Handle, typename Function, typename Ask>
 cl_int with_callback(Handle handle, Function function, void* user_data, Function stand_in, Ask ask) {
   if (function == nullptr) return ask(function, user_data);
@@ -55,7 +55,7 @@ void CL_CALLBACK notify_of_free(cl_command_queue, cl_uint count, void** pointers
 }
 
 // --- Linking. The new program's handle is known as soon as either the call returns or the driver calls back, on
-// whatever thread; the first of the two publishes it. `extra` of the new object says whether that is done.
+// any thread; the first of the two publishes it. `extra` of the new object records whether that is done.
 
 constexpr std::uintptr_t kPublished = 1;
 

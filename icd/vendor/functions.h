@@ -1,4 +1,4 @@
-// Declares vendor::<name> for every function of the lists. Those whose row says `by_hand` are defined, each in the file
+// Declares vendor::<name> for every function of the lists. Those with `by_hand` in their row are defined, each in the file
 // of its topic.
 #pragma once
 

@@ -61,7 +61,7 @@ constexpr HandleAnswers answers(Params... params) {
 }
 }  // namespace handles
 
-// Calls ask(size_ret), which must ask the driver for `name`, and translates the answer if it is handles.
+// Calls ask(size_ret), which must query the driver for `name`, and translates the result if it consists of handles.
 template <typename Ask>
 cl_int query_handles(Object& asked, const HandleAnswers& answers, cl_uint name, void* value, size_t* size_ret,
                      Ask ask) {

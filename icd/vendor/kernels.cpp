@@ -8,7 +8,7 @@
 namespace cleave::vendor {
 namespace {
 
-// `extra` of a kernel caches what the driver says of its first arguments, two bits each: the first, that it was asked;
+// `extra` of a kernel caches the driver's information about its first arguments, two bits each: the first, that it was queried;
 // the second, that the argument is a plain value.
 constexpr cl_uint kRemembered = 4 * sizeof(std::uintptr_t);
 

@@ -1,4 +1,4 @@
-// What loaders call, besides OpenCL itself. Source: cl_khr_icd 2.0.
+// What loaders call in addition to OpenCL itself. Source: cl_khr_icd 2.0.
 #pragma once
 
 #include "base/opencl.h"

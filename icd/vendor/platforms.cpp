@@ -21,7 +21,7 @@ cl_int give_text(const std::string& text, size_t size, void* value, size_t* size
   return write_info(text.c_str(), text.size() + 1, size, value, size_ret);
 }
 
-// The whole answer of ask(size, value, size_ret), a list of T; on errors an empty one.
+// The whole result of ask(size, value, size_ret), a list of T; empty on errors.
 template <typename T, typename Ask>
 cl_int query_list(std::vector<T>& list, Ask ask) {
   size_t bytes = 0;
@@ -102,7 +102,7 @@ cl_int CL_API_CALL clGetDeviceIDs(cl_platform_id handle, cl_device_type type, cl
                                   cl_device_id* devices, cl_uint* count) {
   Object* const platform = vendor.objects.find(handle);
   if (platform == nullptr) return CL_INVALID_PLATFORM;
-  // The number is needed below, so the driver is always asked for it.
+  // The number is needed below, so it is always queried from the driver.
   if (devices == nullptr && count == nullptr) return CL_INVALID_VALUE;
   // If the driver does not write the program's number, it keeps its value.
   cl_uint own = 0;

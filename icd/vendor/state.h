@@ -29,7 +29,7 @@ struct WrappedPlatform {
 };
 
 struct Vendor {
-  // Held by initialize() alone. Recursive: a driver that is being loaded may ask us for platforms.
+  // Held by initialize() alone. Recursive: a driver that is being loaded may query us for platforms.
   base::RecursiveMutex mutex;
   bool initialized CLEAVE_GUARDED_BY(mutex) = false;
   objects::Objects objects;

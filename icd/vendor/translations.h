@@ -14,7 +14,7 @@ namespace cleave::vendor {
 
 namespace handles {
 
-// The words of the column, besides answers(...), null_allowed(...) and creates(...).
+// The words of the column, other than answers(...), null_allowed(...) and creates(...).
 enum class Translation : std::uint8_t {
   by_type,
   checked_by_type,

@@ -1,7 +1,7 @@
 // The vendors' drivers: their libraries and platforms, and a table that routes each call to one of them.
 //
 // A driver's object begins with a pointer to its dispatch table. Where that table has the tag of cl_khr_icd 2
-// in two places, the object's second word points to a table of ours, which was filled by asking the driver and given to
+// in two places, the object's second word points to a table of ours, which was filled from the driver and given to
 // its platform, as loaders do.
 //
 // Source: cl_khr_icd 2.0 and the Khronos OpenCL-ICD-Loader, loader/icd.c.

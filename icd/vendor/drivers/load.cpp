@@ -47,7 +47,7 @@ std::string library_in(const std::string& path, Problems& problems) {
   return line;
 }
 
-// `is_default`: nobody has named the folder, which need not exist.
+// `is_default`: no setting names the folder, which need not exist.
 std::vector<std::string> icd_files_in(const std::string& folder, bool is_default, Problems& problems) {
   std::vector<std::string> files;
   const base::FolderList directory = base::open_folder_list(AT_FDCWD, folder.c_str());
@@ -136,7 +136,7 @@ void add_platforms(void* library, FindFunction find, std::vector<Driver>& driver
 }
 
 void add_library(const std::string& path, std::vector<Driver>& drivers, std::vector<std::string>& problems) {
-  // The dynamic linker would wait for ever for the writer of a pipe. A name without a slash it searches for.
+  // The dynamic linker would wait forever for the writer of a pipe. It searches for a name without a slash.
   const std::string wrong =
       path.find('/') != std::string::npos ? base::irregularity_of(path, SIZE_MAX / 2) : "";
   if (!wrong.empty()) {
