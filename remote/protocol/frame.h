@@ -20,7 +20,7 @@
 
 namespace cleave::remote {
 
-// `peer` is what servers say to each other when one fetches contents from another (messages.fbs: Peer).
+// `peer` is for messages between servers, when one fetches contents from another (messages.fbs: Peer).
 enum class FrameKind : std::uint16_t { hello = 1, welcome = 2, commands = 3, events = 4, peer = 5 };
 
 struct FrameHeader {

@@ -46,12 +46,12 @@ inline constexpr std::size_t kMaxPattern = 128;
 inline constexpr std::uint64_t kMaxSharedMemory = std::uint64_t{1} << 32U;
 // Of these, from the beginning, what the client never gives back to the system: the server's driver may have pinned it.
 inline constexpr std::uint64_t kKeptSharedMemory = std::uint64_t{16} << 20U;
-// Ranges behind it that a client keeps besides (KeepShared), at a time.
+// Further ranges behind it that a client keeps (KeepShared), at a time.
 inline constexpr std::size_t kMaxKeptRanges = 256;
 // Rings in it: the fewest bytes of a slice, each of which is a command of the driver's, and the number of slots.
 inline constexpr std::uint64_t kMinSlice = 64U << 10U;
 inline constexpr unsigned kMaxSlots = 64;
-// What a slot byte holds besides the slot's number.
+// Flags in a slot byte, in addition to the slot's number.
 inline constexpr std::uint8_t kCopySlotFlag = 128;
 inline constexpr std::uint8_t kNoSlot = 255;
 

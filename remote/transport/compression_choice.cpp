@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 constexpr double kMinGain = 100e-6;  // seconds
 // Before anything is known of a link, which then has carried next to nothing.
 constexpr double kAssumedRate = 1.25e6;  // bytes per second
-// Who is so near is on this machine or in its room. What little was sent says nothing of what such a link carries.
+// A peer so near is on this machine or in the same room. The little that was sent does not show what such a link carries.
 constexpr std::chrono::microseconds kNear = 500us;
 constexpr double kNearRate = 1e9;
 // On slower links a better compression pays.

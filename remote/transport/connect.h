@@ -10,7 +10,7 @@
 namespace cleave::remote {
 
 // Resolves the host, connects, and for TLS makes the handshake and checks the certificate and its name. Returns before
-// `until`, but for the lookup, whose time the system's resolver limits.
+// `until`, except for the lookup, whose time the system's resolver limits.
 ConnectResult connect_to(const Endpoint& endpoint, const TlsFiles& tls, Time until);
 
 }  // namespace cleave::remote

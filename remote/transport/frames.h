@@ -19,7 +19,7 @@ namespace cleave::remote {
 
 // Reads frames, one after the other: next(), then its whole payload with read_payload() and skip_payload(), then next().
 //
-// Not thread-safe, but for last_received().
+// Not thread-safe, except for last_received().
 class FrameReader {
  public:
   // `stall_timeout`: how long the peer may be silent within a frame.

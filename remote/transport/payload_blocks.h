@@ -4,8 +4,8 @@
 //   4  u32  bytes of the payload that it holds: 1 to kMaxBlock, and no more than are left of the frame's payload
 //   8       the bytes themselves where both sizes are equal, else a zstd frame
 //
-// The sizes of payloads stay what they are without compression, and are checked as without it. A block can neither make its
-// receiver allocate anything (it has room for one block, always the same) nor write more than the block says.
+// The sizes of payloads are those without compression, and are checked as without it. A block can neither make its
+// receiver allocate anything (it has room for one block, always the same) nor write more than the block's stated size.
 #pragma once
 
 #include <array>

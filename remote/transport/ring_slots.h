@@ -1,4 +1,4 @@
-// Words in shared memory, one for each slot of a ring (messages.fbs: Ring), that say who may use the slot: the client or the
+// Words in shared memory, one for each slot of a ring (messages.fbs: Ring), that show who may use the slot: the client or the
 // server.
 //
 // Thread-safe. The other process may write anything to a word at any time; that harms only its own transfers.
@@ -10,7 +10,7 @@
 
 namespace cleave::remote {
 
-// The client passes the slot to the server. The message that follows tells the server so.
+// The client passes the slot to the server. The following message announces that to the server.
 void give_slot(std::uint32_t& word);
 
 // The server returns the slot, and wakes a client that waits for it.

@@ -39,7 +39,7 @@ std::span<iovec> without(std::span<iovec> parts, std::size_t size) {
 // call. Nothing is lost: the system has taken no byte that it could not copy.
 class Faults {
  public:
-  // The data that comes overwrites what is written here. False: too often in this call.
+  // Incoming data overwrites what is written here. False: too often in this call.
   bool before_reading(std::span<std::byte> into) {
     for_each_page(into, [](volatile std::byte& byte) { byte = std::byte{}; });
     return ++met_ < kMost;

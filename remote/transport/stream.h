@@ -48,7 +48,7 @@ class Stream {
   bool write(std::span<iovec> parts, Duration stall_timeout) { return write(parts, stall_timeout, {}); }
 
   // Writes what is accepted at once, in order; `parts` becomes what is left. False: the connection is closed. Only if
-  // can_write_some(): TLS cannot say what part of a record has gone.
+  // can_write_some(): TLS cannot say which part of a record was sent.
   virtual bool write_some(std::span<iovec>& parts) { return write(std::exchange(parts, {}), Duration{}); }
   [[nodiscard]] virtual bool can_write_some() const { return false; }
 
@@ -69,7 +69,7 @@ class Stream {
   // file of its own. The stream then counts as closed, and leaves the number alone.
   [[nodiscard]] virtual bool is_ours() { return true; }
 
-  // Closes the descriptor. For a forked child, and the last call but for the destructor.
+  // Closes the descriptor. For a forked child; only the destructor may follow.
   virtual void close() {}
 
   // The socket, for poll(): readable when data has arrived (but see has_data()). Owned by the stream.

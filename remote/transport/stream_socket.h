@@ -1,7 +1,7 @@
 // The socket of a stream, which the stream owns. In another's process every use is preceded by a look whether it still is the
 // stream's: the program may have closed it and got the same number for a socket of its own.
 //
-// Thread-safe, but for close() and the destructor.
+// Thread-safe, except for close() and the destructor.
 #pragma once
 
 #include <atomic>
@@ -37,7 +37,7 @@ class StreamSocket {
     return false;
   }
 
-  // The same as it was at most kLately ago, for who looks again and again.
+  // The same, at most kLately old, for frequent calls.
   [[nodiscard]] bool was_ours_lately() {
     if (!verified_) return true;
     const auto now = std::chrono::steady_clock::now().time_since_epoch().count();

@@ -1,8 +1,8 @@
 // The ticket of one transfer between two servers. The source makes it, the client that wants the transfer carries it to the
 // target, and both servers prove to each other that they know its key, which does not go over the connection between them:
-// who listens there learns the id, and proofs that are good for these two nonces only.
+// an eavesdropper there learns the id, and proofs that are valid for these two nonces only.
 //
-// Thread-safe: pure functions, but for what is random, which the system makes.
+// Thread-safe: pure functions, except for random values, which come from the system.
 #pragma once
 
 #include <array>

@@ -46,7 +46,7 @@ std::string last_openssl_error() {
   return reason != nullptr ? reason : "the peer ended the connection";
 }
 
-// What OpenSSL waits for, as poll(2) names it; 0: it cannot go on.
+// What OpenSSL waits for, as poll(2) names it; 0: it cannot continue.
 short wanted(const SSL& ssl, int result) {
   switch (SSL_get_error(&ssl, result)) {
     case SSL_ERROR_WANT_READ:
@@ -77,7 +77,7 @@ class TlsStream final : public Stream {
       while (!left.empty()) {
         std::size_t size = 0;
         const auto some = [&] { return SSL_write_ex(ssl_.get(), left.data(), left.size(), &size); };
-        // The timeout counts anew for each wait: a record may need several, with progress in between.
+        // The timeout restarts for each wait: a record may need several, with progress in between.
         const auto wait = [&](short events) {
           return events == POLLOUT ? wait_until_writable(descriptor(), stall_timeout, while_blocked)
                                    : wait_for(descriptor(), events, steady_clock::now() + stall_timeout);
@@ -128,7 +128,7 @@ class TlsStream final : public Stream {
     }
   }
 
-  // 0: the connection is gone.
+  // 0: the connection is closed.
   short wanted(int result) CLEAVE_REQUIRES(mutex_) {
     const short events = remote::wanted(*ssl_, result);
     if (events == 0 && close_reason_.empty() && ERR_peek_error() != 0)
@@ -150,10 +150,10 @@ ContextPointer make_context(const SSL_METHOD* method, const TlsFiles& files, std
     return context;
   }
   SSL_CTX* const raw = context.get();
-  // Forward secrecy: who gets the key later cannot read what was sent before. TLS 1.3 has nothing else.
+  // Forward secrecy: whoever obtains the key later cannot read earlier data. TLS 1.3 has nothing else.
   SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION);
   SSL_CTX_set_cipher_list(raw, "ECDHE+AESGCM:ECDHE+CHACHA20");
-  // A key with a password cannot be used: a daemon cannot ask for it.
+  // A key with a password cannot be used: a daemon cannot prompt for it.
   SSL_CTX_set_default_passwd_cb(raw, [](char*, int, int, void*) { return 0; });
   SSL_CTX_set_mode(raw, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_options(raw, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF);
@@ -162,7 +162,7 @@ ContextPointer make_context(const SSL_METHOD* method, const TlsFiles& files, std
     return ContextPointer(nullptr, SSL_CTX_free);
   };
   const base::HeldStandardNumbers held;
-  // OpenSSL opens what it is given, and would wait for ever for the writer of a pipe.
+  // OpenSSL opens any path, and would wait forever for the writer of a pipe.
   const std::string& key_file = files.key.empty() ? files.certificate : files.key;
   for (const std::string& file : {files.certificate, key_file, files.authority}) {
     const std::string wrong = file.empty() ? "" : base::irregularity_of(file, kMaxPemFile);
