@@ -346,7 +346,7 @@ int probe(const ProbeRequest& request) {
   return probe_kernel(request.platform, request.device);
 }
 
-// CLI11 misses a subcommand before it says that it does not know the one that was given.
+// CLI11 reports a missing subcommand before an unknown one.
 std::string mistake_in(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> unknown = app.remaining(true);
   if (error.get_name() != "RequiredError" || unknown.empty()) return error.what();

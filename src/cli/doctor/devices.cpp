@@ -23,7 +23,7 @@ ChildResult probe(const DoctorRequest& request, std::vector<std::string> argumen
   return run_child(child);
 }
 
-// The last line on the process's standard error, which mostly tells the reason.
+// The last line on the process's standard error, which mostly has the reason.
 std::string last_error_line(const ChildResult& child) {
   const std::size_t end = child.errors.find_last_not_of('\n');
   if (end == std::string::npos) return "";

@@ -10,7 +10,7 @@
 namespace cleave::cli {
 namespace {
 
-// One line of what the dynamic linker says of its work: "… binding file FROM [0] to TO [0]: normal symbol `NAME' …". What
+// One line of the dynamic linker's report: "… binding file FROM [0] to TO [0]: normal symbol `NAME' …". What
 // dlsym() finds in a library is bound from that library.
 struct Binding {
   std::string from;
@@ -56,7 +56,7 @@ std::vector<Binding> bindings_in(std::string_view text) {
   return bindings;
 }
 
-// Runs the command while the linker says what it binds.
+// Runs the command while the linker reports its bindings.
 ChildResult observed(const DoctorRequest& request, bool under_cleave) {
   ChildRequest child;
   if (under_cleave) child.arguments = {"run", "--"};
@@ -67,7 +67,7 @@ ChildResult observed(const DoctorRequest& request, bool under_cleave) {
   return run_child(child);
 }
 
-// The loader that answers the program; empty if it has not asked for platforms.
+// The loader that the program uses; empty if it has not queried platforms.
 std::string native_loader(const std::vector<Binding>& bindings) {
   std::string loader;
   for (const Binding& binding : bindings) {
@@ -78,7 +78,7 @@ std::string native_loader(const std::vector<Binding>& bindings) {
   return loader;
 }
 
-// The loader to which the drop-in forwards; empty if it has not been asked.
+// The loader to which the drop-in forwards; empty if the drop-in has not been called.
 std::string loader_below(const std::vector<Binding>& bindings, const std::string& drop_in) {
   std::string loader;
   for (std::size_t i = 0; i + 1 < bindings.size(); ++i) {

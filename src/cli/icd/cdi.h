@@ -9,7 +9,7 @@
 namespace cleave::cli {
 
 struct CdiRequest {
-  std::string kind = "cleave.local/gpu";  // VENDOR/CLASS, by which containers ask for it
+  std::string kind = "cleave.local/gpu";  // VENDOR/CLASS, by which containers request it
   unsigned shards = 1;                    // of a GPU: a device for each number of them
   std::string memory;                     // of a GPU, in the words of CLEAVE_MEMORY_LIMIT; empty: no limits
   std::filesystem::path registry = "/dev/shm/cleave";

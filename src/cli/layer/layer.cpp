@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The file that is written, what stands in it, and what it does.
+// The file that is written, its content, and its effect.
 struct Registration {
   fs::path file;
   std::string text;

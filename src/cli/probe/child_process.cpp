@@ -150,7 +150,7 @@ ChildResult run_child(const ChildRequest& request) {
     }
     if (!read_streams(output, errors, result, tick)) ::usleep(1'000);
   }
-  // Read what is left. Descendants may keep the streams open forever, so stop when nothing arrives for a moment.
+  // Read the rest. Descendants may keep the streams open forever, so stop when nothing arrives for a moment.
   for (std::size_t before = SIZE_MAX; before != result.output.size() + result.errors.size();) {
     before = result.output.size() + result.errors.size();
     read_streams(output, errors, result, tick);

@@ -108,7 +108,7 @@ std::string cores_of(clGetCleaveInfo_fn info, cl_device_id device) {
   return std::to_string(cores);
 }
 
-// The name of the file of those that take turns on the device, and which kind it is for them; empty if Cleave does not say.
+// The name of the file of turns on the device, and the device's kind for turns; empty if Cleave does not report it.
 std::array<std::string, 2> turns_of(clGetCleaveInfo_fn info, cl_device_id device) {
   std::array<char, 256> text{};
   if (info == nullptr ||
@@ -168,7 +168,7 @@ RecordWriter::RecordWriter() : descriptor_(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXE
 
 void RecordWriter::write(const Record& record) const {
   const std::string line = encode(record);
-  // The reader has gone.
+  // The reader has closed the pipe.
   if (::write(descriptor_, line.data(), line.size()) < 0) ::_exit(1);
 }
 
@@ -199,7 +199,7 @@ int probe_neighbours() {
 int probe_loader(const std::string& loader) {
   run_probe_and_exit([&](const RecordWriter& writer) {
     const OpenClLibrary library(loader);
-    // Loaders read OPENCL_LAYERS when they are first asked for platforms.
+    // Loaders read OPENCL_LAYERS when platforms are first queried.
     writer.write({"platforms", std::to_string(platforms_of(library).size())});
     const clGetCleaveInfo_fn info = cleave_info_function(library);
     writer.write({"face", info != nullptr ? text_of(info, CL_CLEAVE_FACE) : "none"});

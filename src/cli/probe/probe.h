@@ -13,16 +13,16 @@ namespace cleave::cli {
 //   probe_neighbours()
 int probe_library();
 
-// Queries the drop-in for the number of VMs, once a second until the reader has gone.
+// Queries the drop-in for the number of VMs, once a second until the reader has closed the pipe.
 //   setting KEY VALUE ORIGIN ... and problem TEXT ..., once; then repeatedly
 //   neighbour NAME PLACE STATE KNOWLEDGE VMS AGE (milliseconds) ..., vms N
 int probe_neighbours();
 
-// Loads `loader`, like a program that names the system's library by its path, and queries which face of Cleave answers.
+// Loads `loader`, like a program that names the system's library by its path, and finds out which face of Cleave answers.
 //   face TEXT and platforms N
 int probe_loader(const std::string& loader);
 
-// Loads `loader`, like programs that are not under `cleave run`, and queries which platforms the vendor library wraps.
+// Loads `loader`, like programs that are not under `cleave run`, and finds out which platforms the vendor library wraps.
 //   version TEXT, once, if there are any; wrapped NAME ..., beside NAME ...
 int probe_vendor(const std::string& loader);
 

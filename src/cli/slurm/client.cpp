@@ -39,7 +39,7 @@ Servers opened(const std::vector<std::string>& sealed, const std::string& sealed
   return servers;
 }
 
-// Waits until all tasks of the step have come. Empty if the step is to end before.
+// Waits until all tasks of the step have registered. Empty if the step must end before.
 std::optional<Servers> servers_in(const Exchange& exchange, SignalWatch& signals) {
   exchange.publish("client", "");
   const auto until = std::chrono::steady_clock::now() + kServersTimeout;

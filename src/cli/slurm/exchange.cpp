@@ -26,7 +26,7 @@ constexpr std::size_t kMostText = 65'536;
   throw std::runtime_error(path.string() + ": " + std::strerror(error));
 }
 
-// Text that nobody has seen before under that name.
+// Text that has not been published before under that name.
 void write_new(const fs::path& path, const std::string& text) {
   const base::FileDescriptor stream(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));

@@ -90,7 +90,7 @@ bool JobWatch::goes_on() {
       capture({"squeue", "--noheader", "--states=all", "--format=%T", "--jobs=" + variable("SLURM_JOB_ID")});
   next_ = std::chrono::steady_clock::now() + interval_;
   const std::string state = answer.output.substr(0, answer.output.find('\n'));
-  // Without an answer, or while it is suspended, it may go on.
+  // Without an answer, or while it is suspended, it may continue.
   constexpr std::string_view kEnded[] = {"BOOT_FAIL", "CANCELLED", "COMPLETED",     "COMPLETING", "DEADLINE",
                                          "FAILED",    "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED",  "REVOKED",
                                          "TIMEOUT",   "REQUEUED",  "PENDING"};

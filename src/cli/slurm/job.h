@@ -1,4 +1,4 @@
-// What a task of a Slurm job knows of itself and of its job, from its environment and from Slurm's commands.
+// A task's information about itself and its Slurm job, from its environment and from Slurm's commands.
 //
 // Not thread-safe. May throw std::bad_alloc, or std::runtime_error with a line for the user.
 #pragma once
@@ -21,10 +21,10 @@ std::string node_address();
 // MUNGE's socket if Slurm is configured with one; else empty, for MUNGE's default.
 std::string munge_socket();
 
-// The path of this command, which is to be the same on all nodes.
+// The path of this command, which must be the same on all nodes.
 std::string own_command();
 
-// A folder of this task's own, for nobody else to read, in the job's (which the plugin's epilog removes) or else in that for
+// A private folder of this task, in the job's folder (which the plugin's epilog removes) or else in that for
 // temporary files. Removed with this object.
 class TaskFolder {
  public:
@@ -41,13 +41,13 @@ class TaskFolder {
   std::filesystem::path path_;
 };
 
-// Asks Slurm now and then whether this process's job is still to run: a node whose slurmd has died is not told the end of
+// Queries Slurm now and then whether this process's job still runs: a node whose slurmd has died is not notified of the end of
 // its jobs.
 class JobWatch {
  public:
   explicit JobWatch(std::chrono::seconds interval);
 
-  // False once Slurm says that the job has ended. While Slurm does not answer, it is taken to run.
+  // False once Slurm reports that the job has ended. While Slurm does not answer, the job is assumed to run.
   bool goes_on();
 
  private:

@@ -15,7 +15,7 @@
 
 namespace cleave::cli {
 
-// Blocks SIGCHLD and the signals that ask for an end, so that they can be waited for beside descriptors; children get the
+// Blocks SIGCHLD and the signals that request termination, so that a wait can cover them and descriptors; children get the
 // former mask. One in a process.
 class SignalWatch {
  public:
@@ -24,8 +24,8 @@ class SignalWatch {
   SignalWatch& operator=(const SignalWatch&) = delete;
   ~SignalWatch();
 
-  // Waits for a signal, for input on `stream` (-1: none), or until the time is over. Returns the signal that asks for an end, if
-  // one has come.
+  // Waits for a signal, for input on `stream` (-1: none), or until the time is over. Returns the signal that requests termination, if
+  // one has arrived.
   std::optional<int> wait(int stream, std::chrono::milliseconds limit);
 
  private:
@@ -55,7 +55,7 @@ class Process {
 
   void signal(int number) const;
 
-  // Waits for its end; asks for it with SIGTERM after `patience`, and kills it after that once more. Returns its status.
+  // Waits for its end; sends SIGTERM after `patience`, and kills it after the same time again. Returns its status.
   int end(std::chrono::milliseconds patience);
 
   // Our ends of the pipes. Closing `input` is the end of its input.

@@ -12,7 +12,7 @@ namespace cleave::cli {
 namespace {
 
 constexpr int kReplayed =
-    17;  // unmunge's status for what it has decoded before; the text is given all the same
+    17;  // unmunge's status for a credential that it has decoded before; it still returns the text
 
 std::vector<std::string> with_socket(std::vector<std::string> command) {
   const std::string socket = munge_socket();

@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::seconds kStartTimeout{60};
-constexpr std::size_t kMostLog = 4096;  // of what the server has said, to be shown if it fails
+constexpr std::size_t kMostLog = 4096;  // of the server's output, shown if it fails
 
 struct Certificate {
   std::string key;  // files
@@ -110,7 +110,7 @@ class RunningServer {
     return port_in(log_);
   }
 
-  // What it says is kept for the case that it fails.
+  // Its output is kept in case it fails.
   void read_log() {
     if (process_.output.is_open() && !process_.read(log_)) process_.output.close();
     if (is_ready_ && log_.size() > kMostLog) log_.erase(0, log_.size() - kMostLog);
@@ -138,7 +138,7 @@ std::string host_and_port(const std::string& host, const std::string& port) {
   return host.find(':') == std::string::npos ? host + ":" + port : "[" + host + "]:" + port;
 }
 
-// Serves until those for whom it does are done. Returns the exit status.
+// Serves until its clients are done. Returns the exit status.
 int serve_until(RunningServer& server, SignalWatch& signals, JobWatch& job,
                 const std::optional<Exchange>& exchange) {
   for (;;) {

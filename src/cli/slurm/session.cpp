@@ -25,8 +25,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::seconds kStepTimeout{180};
-constexpr std::chrono::seconds kStepPatience{10};  // with a step that has been told to end
-// With salloc, which is to hear that its job has been revoked: after the last word of it, and in all.
+constexpr std::chrono::seconds kStepPatience{10};  // for a step to end after a request
+// For salloc to learn that its job has been revoked: after the last message about that, and in total.
 constexpr std::chrono::seconds kRevocationQuiet{2};
 constexpr std::chrono::seconds kRevocationTime{10};
 
@@ -71,7 +71,7 @@ class ServersStep {
       : nodes_(number_variable(group_variable("SLURM_JOB_NUM_NODES", request.gpu_group))),
         step_(step(request, token)) {}
 
-  // What each of them says of itself, sealed; separated by commas. Empty if they have ended, or the session is to end.
+  // What each server publishes about itself, sealed; separated by commas. Empty if they have ended, or the session must end.
   std::string wait_until_ready(SignalWatch& signals) {
     const auto until = std::chrono::steady_clock::now() + kStepTimeout;
     Words ready;
@@ -135,7 +135,7 @@ Words client_words(const SlurmSessionRequest& request) {
   return words;
 }
 
-// Returns the program's status; empty if it was ended, since the servers have ended before, or the session is to end.
+// Returns the program's status; empty if it was ended, because the servers ended first, or the session must end.
 std::optional<int> run_program_step(const SlurmSessionRequest& request, ServersStep& servers,
                                     const Words& secrets, SignalWatch& signals) {
   Process program({.command = client_words(request),
@@ -175,13 +175,13 @@ std::optional<int> servers_and_program(const SlurmSessionRequest& request, Signa
   return status;
 }
 
-// All components. Where only one was cancelled, or has lost its node, salloc 22.05 leaves the others as they are until their
+// All components. If only one was cancelled, or has lost its node, salloc 22.05 leaves the others allocated until their
 // time limit.
 void give_back() { capture({"scancel", "--quiet", variable("SLURM_JOB_ID")}); }
 
-// When salloc 22.05 hears that its job, or a component, has been revoked, its thread for messages reaps the command if that has just
-// ended. The thread that waits for the command then waits for ever, and keeps a processor busy. So the session does not end
-// before these messages have come: each makes salloc send it a SIGTERM (--kill-command).
+// When salloc 22.05 learns that its job, or a component, has been revoked, its thread for messages reaps the command if that has just
+// ended. The thread that waits for the command then waits forever, and keeps a processor busy. So the session does not end
+// before these messages have arrived: each makes salloc send it a SIGTERM (--kill-command).
 void outlive_revocation(SignalWatch& signals) {
   const auto begin = std::chrono::steady_clock::now();
   const auto last = begin + kRevocationTime;
@@ -208,7 +208,7 @@ int slurm_run(const SlurmRunRequest& request) {
 
 int slurm_session(const SlurmSessionRequest& request) {
   SignalWatch signals;
-  // If salloc is killed, somebody has to give the allocation back.
+  // If salloc is killed, the session releases the allocation.
   if (request.owns_allocation) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   const std::optional<int> status = servers_and_program(request, signals);
   if (!request.owns_allocation || status == 0) return status.value_or(1);

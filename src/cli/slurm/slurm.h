@@ -5,7 +5,7 @@
 //   serve    a task of the servers' step: cleave-serverd with a key, a certificate and the job's token
 //   client   a task of the program's step: the program, with the servers' devices
 //
-// All of them print single lines on standard error, and nothing on standard output, but for what `serve` tells the session.
+// All of them print single lines on standard error, and nothing on standard output, except for what `serve` reports to the session.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@ struct SlurmRunRequest {
   std::string time;                // the limit; empty: Slurm's default
   Words options;                   // more words for salloc, for the program's component
   Words gpu_options;               // the same for the servers' component
-  std::chrono::seconds check{30};  // how often each task asks Slurm whether the job still runs
+  std::chrono::seconds check{30};  // between each task's checks whether the job still runs
   Words command;                   // the program and its arguments
 };
 
@@ -40,7 +40,7 @@ struct SlurmSessionRequest {
 struct SlurmServeRequest {
   std::string
       exchange;  // the folder in which servers and program find each other; empty: a session starts both
-  std::chrono::seconds check{30};  // how often Slurm is asked whether the job still runs
+  std::chrono::seconds check{30};  // between checks whether the job still runs
   Words options;                   // of cleave-serverd, in addition
 };
 
@@ -50,7 +50,7 @@ struct SlurmClientRequest {
   Words command;
 };
 
-// Returns only if the allocation cannot be asked for; becomes salloc otherwise. Within a heterogeneous allocation it is the
+// Returns only if the allocation cannot be requested; becomes salloc otherwise. Within a heterogeneous allocation it is the
 // session.
 int slurm_run(const SlurmRunRequest& request);
 

@@ -14,7 +14,7 @@ Installation installed_below(const fs::path& command, const fs::path& libraries)
   installation.drop_in_folder = libraries / "cleave";
   installation.drop_in = installation.drop_in_folder / "libOpenCL.so.1";
   installation.stub = installation.drop_in_folder / "libOpenCL.so";
-  // Distributions keep libraries that nobody links in a folder of their own (CLEAVE_FACES_DIR).
+  // Distributions keep libraries that no program is linked against in a separate folder (CLEAVE_FACES_DIR).
   std::error_code ignored;
   const bool is_private = fs::exists(installation.drop_in_folder / "libcleave-layer.so", ignored);
   const fs::path faces = is_private ? installation.drop_in_folder : libraries;

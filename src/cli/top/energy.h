@@ -3,7 +3,7 @@
 //
 // Source: NVIDIA's NVML API reference, nvmlDeviceGetTotalEnergyConsumption: since the driver was loaded, from Volta on.
 //
-// For one thread. Nothing throws but for want of memory.
+// For one thread. Throws only if out of memory.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,7 @@ class EnergyMeters {
   EnergyMeters& operator=(const EnergyMeters&) = delete;
   ~EnergyMeters();
 
-  // Of those GPUs that tell it.
+  // Of the GPUs that report it.
   [[nodiscard]] std::vector<EnergyReading> read() const;
 
  private:

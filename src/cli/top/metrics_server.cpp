@@ -28,7 +28,7 @@ constexpr std::chrono::milliseconds kClientPatience{5000};
 double seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 double seconds(std::uint64_t ns) { return static_cast<double>(ns) / 1e9; }
 
-// A device's series: two of one name are told apart by their files.
+// A device's series: two of one name are distinguished by their files.
 Labels device_labels(const SharedDevice& device) {
   return {{"device", device.device}, {"file", device.file}};
 }

@@ -1,4 +1,4 @@
-// How many share the host, and where the registry is, by the settings of the user who called `cleave top`.
+// The number of VMs and the registry's folder, by the settings of the user who runs `cleave top`.
 #pragma once
 
 #include <chrono>
@@ -40,7 +40,7 @@ class NeighbourProbe {
   std::string registry_ = CLEAVE_REGISTRY_FOLDER;
 };
 
-// A look at the machine: what the registry's folder says now.
+// A snapshot of the machine: the present content of the registry's folder.
 Snapshot take_snapshot(const NeighbourProbe& neighbours);
 
 }  // namespace cleave::cli

@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds library_timeout{3000};
 constexpr std::chrono::milliseconds library_timeout_once{20'000};
 
-// Long enough for shares, and hardly to be noticed.
+// Long enough for shares, and hardly noticeable.
 constexpr std::chrono::milliseconds second_look{250};
 
 void print(const TopRequest& request, const Snapshot& look, const Snapshot* before) {
@@ -36,7 +36,7 @@ void print(const TopRequest& request, const Snapshot& look, const Snapshot* befo
   std::fflush(stdout);
 }
 
-// Where devices are shared, who has how much of them is seen by a second look.
+// If devices are shared, shares need a second snapshot.
 void print_once(const TopRequest& request, const NeighbourProbe& neighbours) {
   const Snapshot look = take_snapshot(neighbours);
   const auto is_shared = [](const SharedDevice& device) { return device.is_shared(); };
@@ -45,7 +45,7 @@ void print_once(const TopRequest& request, const NeighbourProbe& neighbours) {
   print(request, take_snapshot(neighbours), &look);
 }
 
-// Prints one object per line until the reader has gone.
+// Prints one object per line until the reader has closed the pipe.
 void print_on(const TopRequest& request, NeighbourProbe& neighbours) {
   std::optional<Snapshot> before;
   while (std::ferror(stdout) == 0) {

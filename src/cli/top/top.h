@@ -1,4 +1,4 @@
-// `cleave top`: shows the processes under Cleave on this machine, who has which device, and the number of VMs on
+// `cleave top`: shows the processes under Cleave on this machine, the holders of its devices, and the number of VMs on
 // the host.
 #pragma once
 
@@ -13,8 +13,8 @@ struct TopRequest {
   bool once = false;
   bool json = false;
   std::chrono::milliseconds interval{1000};
-  bool chooses_view = false;  // whether the user has said anything of the view
-  ViewOptions view;           // of the live screen, but for its interval
+  bool chooses_view = false;  // whether the user has given options of the view
+  ViewOptions view;           // of the live screen, except its interval
   std::string metrics;        // the address to serve them on; empty: none
 };
 

@@ -20,7 +20,7 @@ struct SharedDevice {
   std::string problem;  // why the file cannot be used; empty if it can
   std::vector<TurnTaker> takers;
   std::vector<turns::TenantReport> tenants{};
-  bool is_declared = true;  // an intent, by somebody; else nobody takes turns
+  bool is_declared = true;  // an intent, by any process; else no turns are taken
 
   // Whether there are turns: two processes that live.
   [[nodiscard]] bool is_shared() const;

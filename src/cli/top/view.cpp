@@ -119,7 +119,7 @@ std::string row(const Snapshot& look, const Snapshot* before, const SharedDevice
                    lasts ? (standing(is) + (" for " + time_text(is.since))).c_str() : standing(is));
 }
 
-// Files of which nothing is left to say are left out.
+// Files with nothing to report are left out.
 void add_turns(std::vector<std::string>& lines, const Snapshot& look, const Snapshot* before) {
   for (const SharedDevice& device : look.devices) {
     if (device.takers.empty() && device.problem.empty()) continue;

@@ -1,4 +1,4 @@
-// The columns of the live screen's table: what each is called, which fit, what their cells say, and how they sort.
+// The columns of the live screen's table: their names, which fit, their cells, and how they sort.
 //
 // Thread-safe: pure functions.
 #pragma once

@@ -1,4 +1,4 @@
-// What the live screen says of its keys and columns.
+// The live screen's help on its keys and columns.
 //
 // Thread-safe.
 #pragma once

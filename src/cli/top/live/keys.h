@@ -1,4 +1,4 @@
-// Keys as the live screen knows them: a printable ASCII character is itself.
+// The live screen's representation of keys: a printable ASCII character is itself.
 #pragma once
 
 namespace cleave::cli {

@@ -153,7 +153,7 @@ std::vector<PlacedColumn> placed_columns(const Controls& controls, std::size_t w
     placed.push_back({each, traits(each).width});
     used += traits(each).width + 1;
   }
-  // The last one takes what is left. What sticks out of a narrow screen is cut.
+  // The last one takes the remaining width. Text beyond a narrow screen is cut.
   if (used <= width) placed.back().width += width + 1 - used;
   return placed;
 }

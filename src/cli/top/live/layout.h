@@ -1,4 +1,4 @@
-// The live screen as lines of styled text: what is where, for any size of the terminal.
+// The live screen as lines of styled text, laid out for any size of the terminal.
 //
 // Thread-safe: pure functions.
 #pragma once

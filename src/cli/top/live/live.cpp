@@ -58,7 +58,7 @@ class LiveScreen {
     if (waiting[2].revents != 0) neighbours_.read();
     if (waiting[1].revents != 0) ends_ = terminal_.follow_signals();
     if ((waiting[0].revents & POLLIN) != 0) follow_keys();
-    if ((waiting[0].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) ends_ = true;  // the terminal has gone
+    if ((waiting[0].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) ends_ = true;  // terminal closed
   }
 
   void follow_keys() {

@@ -1,4 +1,4 @@
-// What the table of the live screen has a row for: a process on a device, or a tenant on a device; and the line of each device
+// The rows of the live screen's table, for a process on a device or a tenant on a device, and the line of each device
 // above it. Plain values.
 #pragma once
 
@@ -10,12 +10,12 @@
 
 namespace cleave::cli {
 
-// Shares of the time between two looks, from 0 to 1, oldest first.
+// Shares of the time between two refreshes, from 0 to 1, oldest first.
 using Shares = std::vector<double>;
 
 // What is not known is empty. Texts are printable ASCII.
 struct TopRow {
-  std::string key;              // tells rows apart, from look to look
+  std::string key;              // identifies the row across refreshes
   std::optional<unsigned> pid;  // none: of a tenant
   std::string user;
   std::string tenant;
@@ -25,10 +25,10 @@ struct TopRow {
   std::optional<unsigned> weight;
   std::optional<unsigned> cap;  // permille; 0: none
   bool borrows = false;
-  char state = '-';             // H: holds the device, W: waits for it, R: rests
-  std::optional<double> share;  // of the device's time since the last look, 0 to 1
+  char state = '-';             // H: holds the device, W: waits for it, R: idle
+  std::optional<double> share;  // of the device's time since the last refresh, 0 to 1
   std::optional<double>
-      waiting;  // of the time since the last look, 0 to 1; of a tenant the sum of its processes
+      waiting;  // of the time since the last refresh, 0 to 1; of a tenant the sum of its processes
   std::optional<std::uint64_t> used;    // device time, ns, in total
   std::optional<std::uint64_t> waited;  // ns, in total
   std::optional<std::uint64_t> launches;
@@ -41,10 +41,10 @@ struct TopDevice {
   std::size_t number = 0;     // stays, whatever devices come
   std::string name;           // of its file, if the device's is not known
   std::string problem;        // why its file cannot be used; empty if it can
-  std::string holder;         // "4711 train"; empty: nobody
+  std::string holder;         // "4711 train"; empty: none
   std::int64_t held_for = 0;  // ns
   unsigned waiting = 0;
-  std::optional<double> share;          // had by all since the last look, 0 to 1
+  std::optional<double> share;          // of all together since the last refresh, 0 to 1
   std::optional<std::uint64_t> memory;  // bytes that processes have booked
   Shares history;
 };

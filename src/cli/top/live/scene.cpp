@@ -60,7 +60,7 @@ char state_of(const turns::ParticipantReport& taker) {
 
 std::uint64_t positive(turns::Ns time) { return time > 0 ? static_cast<std::uint64_t>(time) : 0; }
 
-// With the present wait, of which its total knows only when it is over.
+// Including the present wait, which is added to the total only when it is over.
 std::uint64_t waited_until_now(const turns::ParticipantReport& taker) {
   return positive(taker.waited) + (taker.waits ? positive(taker.since) : 0);
 }

@@ -1,4 +1,4 @@
-// From looks at the machine to what the live screen shows: rows, the shares of the time between two looks, and their history.
+// Turns snapshots of the machine into what the live screen shows: rows, the shares of the time between two snapshots, and their history.
 //
 // Nothing here reads the machine. For one thread.
 #pragma once
@@ -32,7 +32,7 @@ struct TopLook {
 
 class SceneBuilder {
  public:
-  // What that look shows. Shares and history are relative to the call before; the first look has none.
+  // The rows for that snapshot. Shares and history are relative to the previous call; the first has none.
   TopScene take(const TopLook& look);
 
  private:
@@ -47,7 +47,7 @@ class SceneBuilder {
   using Clock = std::chrono::steady_clock;
 
   std::size_t number_of(const std::string& file);
-  // Since the look before, of what has had so much until now.
+  // Rates since the previous snapshot, from these totals.
   Rates rates(const std::string& key, Totals now);
   Shares remember(const std::string& key, const std::optional<double>& share);
   void add_takers(TopScene& scene, const TopLook& look, const SharedDevice& device, std::size_t number);

@@ -18,7 +18,7 @@
 namespace cleave::cli {
 namespace {
 
-// Long enough for the rest of a key that a slow line delivers in parts.
+// Long enough for a key's remaining bytes on a slow line.
 constexpr int kEscapeDelay = 100;  // ms
 
 sigset_t our_signals() {

@@ -38,7 +38,7 @@ class Terminal {
 
   // A descriptor that becomes readable when a signal arrives.
   [[nodiscard]] int signals() const { return signals_; }
-  // Follows those that have arrived: a new size, or a request to stop, from which it returns when the process goes on.
+  // Follows those that have arrived: a new size, or a request to stop, from which it returns when the process continues.
   // Returns whether one requests the end.
   bool follow_signals();
 
