@@ -18,7 +18,7 @@
 
 Every suite prints a table and keeps JSON and a picture in a folder (--results). Everything is compared with a run of the same
 program without Cleave, in turns, within this run. The exit status is 0 if everything could be measured and every result was
-the native one, whether or not the figures are those that are asked for.
+the native one, whether or not the figures meet the requirements.
 """
 
 import argparse

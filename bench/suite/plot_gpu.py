@@ -19,7 +19,7 @@ def draw_product(found, place):
         place.errorbar([row.slices for row in rows], [row.value for row in rows], yerr=[row.spread for row in rows],
                        fmt=style, capsize=3, label=label, color=CLEAVE)
     rows = found.of("product")
-    place.plot([row.slices for row in rows], [row.asked for row in rows], ":", color=ASKED, label="asked, at most")
+    place.plot([row.slices for row in rows], [row.asked for row in rows], ":", color=ASKED, label="the most allowed")
     place.axhline(1, color=NATIVE, linewidth=1)
     place.set(title="5120×5120 product, pipelined: time", xlabel="slices", ylabel="ratio to the whole launch")
     if rows:
@@ -41,7 +41,7 @@ def draw_waits(found, place):
 def draw_ratios(found, place):
     rows = [row for part in ("others", "quantum", "budget", "stream") for row in found.of(part)
             if not row.unit and not row.at_least]
-    bars(place, rows, "Other work: time, ratio to native (red: asked, at most)")
+    bars(place, rows, "Other work: time, ratio to native (red: the most allowed)")
     if rows:
         place.set_xlim(left=0.9)
 

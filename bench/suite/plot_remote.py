@@ -18,7 +18,7 @@ def side_by_side(place, rows, title):
         place.plot([value for _, value in peers], [at + 0.2 for at, _ in peers], "D", color=PEER, label="the peer")
     asked = [(at, row.asked) for at, row in zip(heights, rows) if row.asked is not None]
     place.plot([value for _, value in asked], [at + 0.2 for at, _ in asked], "|", color=ASKED, markersize=14,
-               label="asked, at most")
+               label="the most allowed")
     place.set_yticks(list(heights), [row.what for row in rows])
     place.set(title=title, xscale="log", xlabel="us")
     place.legend()

@@ -87,7 +87,7 @@ def version(library):
 
 
 def shown(row):
-    return quantity(row.value, row.unit) + (f" (asked: {bound(row)})" if row.asked is not None else "")
+    return quantity(row.value, row.unit) + (f" (required: {bound(row)})" if row.asked is not None else "")
 
 
 def print_table(found):
@@ -96,7 +96,7 @@ def print_table(found):
                "spread": ["" if row.spread is None else f"{row.spread:.2g}" for row in found.rows],
                "native": ["" if row.baseline is None else quantity(row.baseline, row.unit or "ms") for row in found.rows],
                "the peer": [beside(row) if found.peer else "" for row in found.rows],
-               "asked": [bound(row) for row in found.rows], "the paper": [row.claim for row in found.rows],
+               "required": [bound(row) for row in found.rows], "the paper": [row.claim for row in found.rows],
                "remark": ["; ".join(filter(None, ["missed" if row.good is False else "", row.note])) for row in found.rows]}
     print_columns({title: cells for title, cells in columns.items() if title in ("", "measured") or any(cells)})
     if found.peer:
