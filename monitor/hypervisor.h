@@ -47,7 +47,7 @@ class HypervisorConnection {
   virtual std::vector<Uuid> running() = 0;
 
   // The processor times of running domains, without those whose time the hypervisor does not report. As running()
-  // does, it waits for the hypervisor, but for no single domain.
+  // does, it waits for the hypervisor, but not for a single domain.
   virtual std::vector<CpuTime> cpu_times() = 0;
 
   // The times for which each virtual processor of the running domains has run and waited, without those whose times the

@@ -61,7 +61,7 @@ std::optional<std::size_t> loaded_by_path(const Objects& objects, const std::str
   return std::nullopt;
 }
 
-// The object for which the linker loaded this one: the program, or what was preloaded or opened.
+// The object for which the linker loaded this one: the program, or an object that was preloaded or opened.
 std::size_t root_of(const Objects& objects, std::size_t object) {
   for (std::size_t i = 0; i < object; ++i) {
     if (objects[i].is_cleave) continue;
@@ -104,7 +104,7 @@ Definition definition_for(const Objects& objects, std::size_t root, std::optiona
   for (std::size_t i = 0; i < visits.size(); ++i) {
     const LoadedObject& object = objects[visits[i].object];
     if (i > 0 && object.is_cleave) return {std::nullopt, visits[i].name};
-    // Whoever calls Cleave does not answer itself.
+    // An object that calls Cleave does not implement the functions itself.
     const bool may_answer = visits[i].object != kProgram && visits[i].object != caller;
     if (may_answer && is_loader(object)) return {visits[i].object, ""};
     for (const std::string& name : object.needed) {

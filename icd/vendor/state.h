@@ -22,7 +22,7 @@ using opencl::ExtensionFunctions;
 
 struct WrappedPlatform {
   drivers::Driver driver;
-  // What its objects point to. Equal for all, but each has its own, by which a server tells the drivers' handles apart.
+  // What its objects point to. Equal for all, but each has its own, by which a server distinguishes the drivers' handles.
   std::unique_ptr<const Table> dispatch_table;
   objects::Object* platform = nullptr;
   ExtensionFunctions extensions;  // as the interposer returns them; they take the driver's handles

@@ -7,7 +7,7 @@ bool is_at_most(const flatbuffers::String* text, std::size_t most) {
   return text == nullptr || text->size() <= most;
 }
 
-// Whether each part has a known body, which `body` tells, and whether the payloads add up.
+// Whether each part has a known body, as `body` reports, and whether the payloads add up.
 template <typename Parts, typename Body>
 bool payloads_add_up(const Parts* parts, std::uint64_t payload, Body body) {
   if (parts == nullptr) return payload == 0;

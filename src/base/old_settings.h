@@ -1,5 +1,5 @@
 // Names that settings once had. Each is still accepted in the environment and in the file, with one line on standard error; it has its
-// old meaning where that can still be said, else what was settable is a constant, and the line says which.
+// old meaning if there is still a setting for it; otherwise the value is now a constant, and the line names it.
 //
 // A table of them is in docs/configuration.md, and a test compares it with this one.
 #pragma once

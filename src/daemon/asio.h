@@ -1,5 +1,5 @@
 // The Asio types that the daemons use. A stream is a unix, TCP or vsock socket; all code but the opening of listening
-// sockets treats them alike.
+// sockets treats them in the same way.
 #pragma once
 
 #include <asio/basic_socket_acceptor.hpp>

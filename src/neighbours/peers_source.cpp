@@ -43,7 +43,7 @@ void PeersSource::step(base::Nanoseconds now) {
   for (const auto& [user, count] : users)
     peers += user == geteuid() || user == 0 ? count : std::min(count, kMaxOfOtherUser);
   last_count_ = TimedCount{1 + peers, now};
-  // Whoever fills the folder pays for it, not its readers.
+  // A flooded folder is scanned less often, so that it costs readers little.
   const base::Nanoseconds taken = base::Clock::system().now() - begin;
   next_scan_ = now + std::max(kScanPeriod, taken * kMaxShare);
 }

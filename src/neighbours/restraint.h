@@ -135,7 +135,7 @@ class RestraintControl {
   const double spread_;   // of the pauses: from 1 to 1.5
   bool begun_ = false;    // it was known once
   bool known_ = false;    // or was so kHold ago at most
-  bool awaited_ = false;  // it was never known, and has been asked for since less than kHold
+  bool awaited_ = false;  // it was never known, and has been requested for less than kHold
   std::optional<base::Nanoseconds> unknown_since_;  // if it is not known
   unsigned level_ = 0;
   bool raised_ = false;                         // the last change, other than into silence and out of it
@@ -155,7 +155,7 @@ class RestraintControl {
   Bottom bottom_;
   double top_pressure_ = 0;   // with which kMaxRestraint was reached, if that gained something; 0: not known
   bool compared_ = false;     // the level is 1 only to see whether the slices of the bottom gain anything
-  double rest_pressure_ = 0;  // of the level to which a climb in vain went back; 0: there was none
+  double rest_pressure_ = 0;  // of the level to which a failed climb returned; 0: there was none
   base::Nanoseconds rest_end_{0};
   base::Nanoseconds rest_ = kFirstRest;  // the next
   base::Nanoseconds next_ = base::Nanoseconds::max();

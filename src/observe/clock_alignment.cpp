@@ -155,7 +155,7 @@ std::int64_t ClockAlignment::worst_error(std::int64_t begin, std::int64_t end) c
       if (cross >= begin && cross <= end) worst = std::max(worst, at(cross).error);
     }
   }
-  return worst + 4;  // what was rounded
+  return worst + 4;  // for rounding
 }
 
 }  // namespace cleave::observe

@@ -86,7 +86,7 @@ struct SummaryContext {
   std::vector<MemoryFigures> memory;
   std::vector<CostFigures> costs;
   std::string policy;                                      // as the user would write it
-  std::array<const char*, kUnsplitReasonCount> reasons{};  // what has the same name is counted together
+  std::array<const char*, kUnsplitReasonCount> reasons{};  // those of the same name are counted together
   std::array<const char*, kSingleQueueReasonCount> queued_reasons{};
   Explanations explanations;
 };

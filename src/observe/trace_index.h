@@ -64,7 +64,7 @@ class TraceIndex {
   std::string host;
   std::int64_t pid = 0;
   std::string name;                // of the process
-  std::string labels;              // likewise
+  std::string labels;              // the same
   std::vector<std::string> names;  // the lines that name tracks
   std::map<Track, std::string> track_names;
 

@@ -15,7 +15,7 @@ struct MergedTrace {
   std::uint64_t events = 0;
   std::uint64_t arrows = 0;
   std::vector<std::string> clocks;  // for people: a line for each clock that was aligned
-  std::vector<std::string> notes;   // likewise: for each side of a connection that no file is of
+  std::vector<std::string> notes;   // the same, for each side of a connection without a file
 };
 
 // Writes `out`, which appears as a whole or not at all. Times are those of the first file's clock.

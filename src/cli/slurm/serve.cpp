@@ -46,7 +46,7 @@ Certificate make_certificate(const TaskFolder& folder, const std::string& addres
   return made;
 }
 
-// Whoever starts a program under Cleave puts libraries in front of it, which the server has in itself.
+// Under Cleave, libraries are preloaded into programs; the server contains them already.
 std::vector<std::pair<std::string, std::optional<std::string>>> server_environment() {
   const Installation cleave = find_installation();
   std::vector<std::pair<std::string, std::optional<std::string>>> changes;

@@ -12,7 +12,7 @@ std::string program_of(const turns::ParticipantReport& taker, const std::string&
   for (const RunningProcess& process : processes) {
     const auto& files = process.turn_files;
     if (process.pid != taker.pid || std::find(files.begin(), files.end(), file) == files.end()) continue;
-    if (!found.empty() && found != process.program) return {};  // two containers number alike
+    if (!found.empty() && found != process.program) return {};  // two containers may use the same process ids
     found = process.program;
   }
   return found;
