@@ -137,7 +137,7 @@ class Loader {
     const std::string place = std::string(origin).append(": ").append(key);
     if (const Setting* const setting = find_setting(key)) return set(*setting, value.text, origin, place);
     if (const OldSetting* const old = find_old_setting(key)) return set_old(*old, value.text, origin, place);
-    problem(place + " is not a setting: `cleave doctor` lists the settings");
+    problem(place + " is not a setting: `cleave doctor --all` lists them");
   }
 
   void apply_named(const std::string& origin, const std::string& key, const TomlValue& value) {
