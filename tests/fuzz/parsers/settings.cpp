@@ -5,12 +5,13 @@
 
 #include "base/configuration.h"
 #include "base/number.h"
+#include "base/old_settings.h"
 #include "harness.h"
 
 namespace {
 
 using cleave::base::Configuration;
-using cleave::base::Setting;
+using cleave::base::old_settings;
 using cleave::base::Settings;
 using cleave::base::settings_list;
 using cleave::base::SplitPolicy;
@@ -104,7 +105,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const Variables variables = variables_in(cleave::fuzz::text_of(data, size));
   const Configuration configuration = load_only(variables);
   check_ranges(configuration.settings);
-  require(configuration.lines.size() == settings_list().size(), "there is a line for each setting");
+  require(configuration.lines.size() >= settings_list().size(), "there is a line for each setting");
   for (const auto& [name, value] : variables) check_whole_number(value);
   if (configuration.problems.empty()) {
     check_lines(configuration, variables);
@@ -112,8 +113,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   }
   require(configuration.settings.policy.kind == SplitPolicy::Kind::off, "with a problem nothing is split");
   for (const std::string& problem : configuration.problems) {
-    require(std::any_of(settings_list().begin(), settings_list().end(),
-                        [&](const Setting& setting) { return problem.starts_with(setting.variable); }),
+    const auto is_named = [&](const auto& setting) { return problem.starts_with(setting.variable); };
+    require(std::any_of(settings_list().begin(), settings_list().end(), is_named) ||
+                std::any_of(old_settings().begin(), old_settings().end(), is_named),
             "a problem names its variable");
   }
   return 0;
