@@ -103,6 +103,7 @@ struct Settings {
   AlphaTable alpha = 4;
   std::optional<std::size_t> min_items;  // empty: the number of the device's cores
   std::vector<std::string> deny;         // shell patterns of kernel names
+  std::vector<std::string> allow;        // the same, of those that may be split although they may communicate
   bool trust_binaries = false;           // programs made from unknown binaries may be split
   LaunchMode launch = LaunchMode::automatic;
   WaitMode wait = WaitMode::automatic;

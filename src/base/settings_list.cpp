@@ -169,10 +169,10 @@ bool parse_limit_of_memory(Settings& settings, std::string_view text) {
   return bytes.has_value();
 }
 
-bool parse_deny(Settings& settings, std::string_view text) {
-  settings.deny.clear();
+bool parse_patterns(std::vector<std::string>& patterns, std::string_view text) {
+  patterns.clear();
   return for_each_part(text, ',', [&](std::string_view pattern) {
-    if (!pattern.empty()) settings.deny.emplace_back(pattern);
+    if (!pattern.empty()) patterns.emplace_back(pattern);
     return true;
   });
 }
@@ -358,7 +358,9 @@ const std::vector<Setting>& settings_list() {
        "a number of work-items, 0 to switch the rule off, or cores for the device's own number",
        parse_min_items},
       {"CLEAVE_DENY", "split.deny", "", "kernel names or patterns such as scan_*, separated by commas",
-       parse_deny},
+       [](Settings& s, std::string_view text) { return parse_patterns(s.deny, text); }},
+      {"CLEAVE_ALLOW", "split.allow", "", "kernel names or patterns such as scan_*, separated by commas",
+       [](Settings& s, std::string_view text) { return parse_patterns(s.allow, text); }},
       {"CLEAVE_BINARIES", "split.binaries", "unsplit", "unsplit or trust", parse_binaries},
       {"CLEAVE_LAUNCH", "launch.mode", "auto", "auto, sequential, queued or pipelined", parse_launch_mode},
       {"CLEAVE_WAIT", "wait.mode", "auto", "auto, native or sleeping", parse_wait_mode},

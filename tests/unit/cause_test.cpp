@@ -48,7 +48,7 @@ TEST(Causes, NameTheConstructAndItsLine) {
 }
 
 TEST(Causes, LinesAreThoseOfTheTextWithItsSplicesAndLineEnds) {
-  EXPECT_EQ(why("#define A \\\n  1\\\n\nkernel void k() {\r\n asm(\"\"); }", "k", Finding::opaque),
+  EXPECT_EQ(why("#define A \\\n  1\\\n\nkernel void k() {\r\n asm(\"\"); }", "k", Finding::assembly),
             "`asm` is used in line 5");
   EXPECT_EQ(why("\r\n\r\n\\\r\nasm", "k", Finding::opaque), "`asm` is used in line 4");
   EXPECT_EQ(why("as\\\nm", "k", Finding::opaque), "`asm` is used in line 1");
@@ -124,14 +124,14 @@ TEST(Causes, OfSeveralBuildsAreTheFirstOfEachFinding) {
   ProgramScan scan("kernel void k() { atomic_inc(p); }");
   scan.add(ProgramScan("\nkernel void k() { asm(\"\"); atom_inc(p); }"));
   EXPECT_EQ(words(scan.causes_of("k"), Finding::communicates), "`atomic_inc` is used in line 1");
-  EXPECT_EQ(words(scan.causes_of("k"), Finding::opaque), "`asm` is used in line 2");
-  EXPECT_EQ(words(scan.causes(), Finding::opaque), "`asm` is used in line 2");
+  EXPECT_EQ(words(scan.causes_of("k"), Finding::assembly), "`asm` is used in line 2");
+  EXPECT_EQ(words(scan.causes(), Finding::assembly), "`asm` is used in line 2");
 }
 
 TEST(Causes, OfAProgramWithoutSourceAreThoseGiven) {
   Causes causes;
   causes.note(Scan::worst_case(), Cause::Way::uses, "x");
-  EXPECT_EQ(ProgramScan(Scan::worst_case(), causes.list()).causes_of("any").size(), 9U);
+  EXPECT_EQ(ProgramScan(Scan::worst_case(), causes.list()).causes_of("any").size(), 10U);
   EXPECT_TRUE(ProgramScan(Scan::worst_case()).causes_of("any").empty());
 }
 

@@ -65,7 +65,8 @@ TEST_F(ConfigurationTest, DefaultsMatchTheSettingsTable) {
 
 TEST_F(ConfigurationTest, FileOverridesDefaultsAndOriginNamesItsLine) {
   const Configuration configuration = with_file(
-      "[split]\npolicy = \"fixed:20\"\nalpha = 8\nmin_items = 0\ndeny = [\"scan_*\", \"sort\"]\n"
+      "[split]\npolicy = \"fixed:20\"\nalpha = 8\nmin_items = 0\ndeny = [\"scan_*\", \"sort\"]\nallow = "
+      "[\"m*\"]\n"
       "[launch]\nmode = \"sequential\"\n[neighbours]\ncount = 5\n[observe]\nstats = \"stderr\"\n");
   EXPECT_THAT(configuration.problems, ElementsAre());
   const Settings& settings = configuration.settings;
@@ -74,6 +75,7 @@ TEST_F(ConfigurationTest, FileOverridesDefaultsAndOriginNamesItsLine) {
   EXPECT_EQ(settings.alpha, 8U);
   EXPECT_EQ(settings.min_items, 0U);
   EXPECT_THAT(settings.deny, ElementsAre("scan_*", "sort"));
+  EXPECT_THAT(settings.allow, ElementsAre("m*"));
   EXPECT_EQ(settings.launch, LaunchMode::sequential);
   EXPECT_EQ(settings.vms, 5U);
   EXPECT_EQ(settings.stats, "stderr");

@@ -15,12 +15,14 @@ Scan scan_of_body(const std::string& body, const std::string& before = {}) {
       .of("k");
 }
 
+bool is_unsplit(const Scan& scan) { return scan.opaque || scan.assembly; }
+
 class Computation : public testing::TestWithParam<const char*> {};
 
 // What it does with pointers is not known.
 TEST_P(Computation, CountsAsCommunicationOnly) {
   const Scan scan = scan_of_body(GetParam());
-  EXPECT_FALSE(scan.opaque);
+  EXPECT_FALSE(is_unsplit(scan));
   EXPECT_TRUE(scan.communicates);
   EXPECT_FALSE(scan.reads_ndrange);
 }
@@ -34,14 +36,14 @@ INSTANTIATE_TEST_SUITE_P(
         R"(if (n) { __asm("add.cc.u32 %0, %1, %2;\n\t" "addc.u32 %0, %0, -1;" : "=r"(x) : "r"(y), "n"(3)); })",
         R"(asm("{ .reg .pred q; .reg .u32 t, s; setp.ne.u32 q, %1, 0; mov.u32 t, %1; selp.u32 %0, t, %1, q; }"
                : "=r"(x) : "r"(y));)",
+        R"(asm("new.u16x2 %0, %1;" : "=r"(x) : "r"(y));)",
         R"(asm("mov.b64 {%0, %1}, %2;" : "=r"(x), "=r"(y) : "l"(z));)",
         R"(for (uint i = 0; i < 4; ++i) { asm("vabsdiff.u32.u32.u32.add %0, %1, %2, %0;" : "+r"(x) : "r"(y), "r"(i)); })",
-        R"(asm("new.u16x2 %0, %1;" : "=r"(x) : "r"(y));)",
         R"(asm("mad.lo.u32 %0,%1,%2,%3;" : "=r"(p[get_global_id(0)]) : "r"(y), "r"(n), "r"(x));)"));
 
 class OtherAssembly : public testing::TestWithParam<const char*> {};
 
-TEST_P(OtherAssembly, MayDoAnything) { EXPECT_TRUE(scan_of_body(GetParam()).opaque); }
+TEST_P(OtherAssembly, MayDoAnything) { EXPECT_TRUE(is_unsplit(scan_of_body(GetParam()))); }
 
 // What it reads or writes besides its operands.
 INSTANTIATE_TEST_SUITE_P(
@@ -89,22 +91,28 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(RegisterAssembly, WordsThatMayBeMacrosAreNot) {
   constexpr const char* kAssembly = R"(asm volatile("neg.s32 %0, %1;" : "=r"(x) : "r"(y));)";
   const std::string function = "uint f(uint a) { return a + 1; }\n";
-  EXPECT_FALSE(scan_of_body(kAssembly, function).opaque);
+  EXPECT_FALSE(is_unsplit(scan_of_body(kAssembly, function)));
   for (const char* word : {"asm", "volatile"}) {
     const std::string macro = std::string(word) + "(...) (\"mov.u32 %0, %%ctaid.x;\" : \"=r\"(x))\n";
-    EXPECT_TRUE(scan_of_body(kAssembly, "#define " + macro + function).opaque) << word;
+    EXPECT_TRUE(is_unsplit(scan_of_body(kAssembly, "#define " + macro + function))) << word;
     BuildInputs inputs;
     inputs.options = std::string("-D") + word + "=g";
-    EXPECT_TRUE(
-        ProgramScan(function + "kernel void k(global uint* p) { uint x, y; " + kAssembly + " p[0] = x; }",
-                    inputs)
-            .of("k")
-            .opaque)
-        << word;
+    const ProgramScan scan(
+        function + "kernel void k(global uint* p) { uint x, y; " + kAssembly + " p[0] = x; }", inputs);
+    EXPECT_TRUE(is_unsplit(scan.of("k"))) << word;
   }
   EXPECT_TRUE(scan_of_body("NEG(x, y);",
                            "#define NEG(a, b) asm(\"neg.s32 %0, %1;\" : \"=r\"(a) : \"r\"(b))\n" + function)
                   .opaque);
+}
+
+// What a user vouches for is a statement; one that names a symbol could be a function that the prelude replaces.
+TEST(RegisterAssembly, OfDeclarationsIsNoStatement) {
+  const Scan statement = scan_of_body("asm(\"\");");
+  EXPECT_TRUE(statement.assembly && statement.communicates && statement.may_wait && !statement.opaque);
+  for (const char* text : {"asm(\"\");", "uint f(uint) asm(\"_Z12get_group_idj\");"})
+    EXPECT_TRUE(scan_of_body("", text).opaque) << text;
+  EXPECT_TRUE(scan_of_body("register uint r asm(\"s6\"); x = r;").opaque);
 }
 
 TEST(RegisterAssembly, OperandsAreSeen) {
@@ -119,9 +127,9 @@ TEST(RegisterAssembly, ThatOfOtherFunctionsDoesNotMatter) {
       kernel void k(global uint* p) { p[get_global_id(0)] = f(1); }
       kernel void l(global uint* p) { p[get_global_id(0)] = g(1); }
       kernel void m(global uint* p) { p[get_global_id(0)] = 1; })");
-  EXPECT_FALSE(scan.of("k").opaque);
+  EXPECT_FALSE(is_unsplit(scan.of("k")));
   EXPECT_TRUE(scan.of("k").communicates);
-  EXPECT_TRUE(scan.of("l").opaque);
+  EXPECT_TRUE(is_unsplit(scan.of("l")));
   EXPECT_FALSE(scan.of("m").communicates);
 }
 

@@ -41,6 +41,9 @@ std::string advice_for(const Cause& cause) {
   const std::string construct = "`" + cause.construct + "`";
   switch (cause.way) {
     case Cause::Way::uses:
+      if (cause.finding == Cause::Finding::assembly)
+        return "do without " + construct +
+               "; or, if it does not see its work-group, name the kernel in CLEAVE_ALLOW";
       return cause.finding == Cause::Finding::opaque || cause.finding == Cause::Finding::breaks_prelude
                  ? "do without " + construct + " in the kernel and in what it calls"
                  : "";
@@ -105,6 +108,7 @@ class ProgramFindings {
   // Either it leaves the language, or it needs the prelude, which its program does not have.
   void add_unsplittable() {
     if (add(UnsplitReason::kernel, Cause::Finding::opaque)) return;
+    if (add(UnsplitReason::kernel, Cause::Finding::assembly)) return;
     add(UnsplitReason::kernel, Cause::Finding::reads_ndrange);
     if (no_prelude_ == NoPrelude::source) add(UnsplitReason::kernel, Cause::Finding::breaks_prelude);
     const KernelFinding other = describe(no_prelude_);

@@ -138,7 +138,9 @@ UnsplitText kernel_text(UnsplitReason why) {
       return {
           "the kernel's work-groups may communicate, and the device may hold all of them at once, so that "
           "they may wait for each other",
-          "nothing, if they do; a launch of more work-groups than the device holds is split"};
+          "nothing, if they do (a launch of more work-groups than the device holds is split); if they do "
+          "not, name "
+          "the kernel in CLEAVE_ALLOW"};
     case UnsplitReason::untagged_build:
       return {
           "the kernel asks for values of the whole launch, and its program was built without the prelude "

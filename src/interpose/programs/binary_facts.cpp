@@ -20,20 +20,20 @@ constexpr std::string_view kKernel = "kernel ";
 constexpr std::string_view kCause = "cause ";
 constexpr std::string_view kWholeProgram = "*";                 // in place of a kernel's name
 constexpr std::size_t kRoomForCauses = std::size_t{32} << 10U;  // half of what an entry may hold
-constexpr std::size_t kFlags = 17;
+constexpr std::size_t kFlags = 18;
 constexpr auto kLastReason = static_cast<unsigned>(NoPrelude::il);
 
 // All members; does not compile where one is missing.
 template <typename Given>  // Scan or const Scan
 auto flags_of(Given& scan) {
-  auto& [reads_ndrange, reads_global_id, breaks_prelude, opaque, communicates, reads_work_group,
+  auto& [reads_ndrange, reads_global_id, breaks_prelude, opaque, assembly, communicates, reads_work_group,
          pastes_tokens, breaks_prelude_if_pasting, has_includes, ambiguous, keeps_state, loops,
          adds_to_global, fences_global, open_loops, shares_stores, may_wait] = scan;
   return std::array{&reads_ndrange,  &reads_global_id,  &breaks_prelude, &opaque,
                     &communicates,   &reads_work_group, &pastes_tokens,  &breaks_prelude_if_pasting,
                     &has_includes,   &ambiguous,        &keeps_state,    &loops,
                     &adds_to_global, &fences_global,    &open_loops,     &shares_stores,
-                    &may_wait};
+                    &may_wait,       &assembly};
 }
 
 std::string digits_of(const Scan& scan) {
@@ -220,7 +220,7 @@ BinaryFacts merge(const BinaryFacts& a, const BinaryFacts& b) {
 bool is_correct_in_slices(const BinaryFacts& facts) {
   if (!facts.scans) return false;
   const Scan& scan = facts.scans->whole;
-  return !scan.opaque && (facts.tagged || (!scan.reads_ndrange && !scan.reads_global_id));
+  return !scan.opaque && !scan.assembly && (facts.tagged || (!scan.reads_ndrange && !scan.reads_global_id));
 }
 
 std::string to_text(const BinaryFacts& facts) {

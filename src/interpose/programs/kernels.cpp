@@ -6,6 +6,7 @@
 #include "interpose/calls/overrides.h"
 #include "interpose/costs/cost_keys.h"
 #include "interpose/interposer.h"
+#include "interpose/programs/allowed_kernels.h"
 
 namespace cleave::interpose {
 namespace {
@@ -23,9 +24,9 @@ std::string name_of(const Table& next, cl_kernel kernel) {
   return name;
 }
 
-plan::Kernel::Source source_of(const kernels::Scan& scan, const ProgramRecord& program) {
+plan::Kernel::Source source_of(const kernels::Scan& scan, const ProgramRecord& program, bool allowed) {
   using Source = plan::Kernel::Source;
-  if (scan.opaque) return Source::unsplittable;
+  if (scan.opaque || (scan.assembly && !allowed)) return Source::unsplittable;
   if (!scan.reads_ndrange) return Source::splittable;
   if (!program.tagged.empty()) return Source::tagged;
   return program.no_prelude == NoPrelude::driver ? Source::untaggable : Source::unsplittable;
@@ -38,15 +39,17 @@ void apply_settings(const base::Settings& settings, const std::string& name, pla
   }
 }
 
-KernelRecord record_of(const base::Settings& settings, const std::optional<ProgramRecord>& program,
+KernelRecord record_of(const base::Configuration& configuration, const std::optional<ProgramRecord>& program,
                        const std::string& name) {
   KernelRecord record;
-  apply_settings(settings, name, record.facts);
+  apply_settings(configuration.settings, name, record.facts);
+  const bool allowed = is_allowed(configuration, name);
   record.trusted = program && program->trusted;
   record.may_have_prelude = program && program->may_have_prelude;
   if (record.trusted) {
     record.facts.source = plan::Kernel::Source::tagged;
-    record.facts.communicates = record.facts.may_wait = true;
+    record.facts.communicates = true;
+    record.facts.may_wait = !allowed;
     record.has_program_variables = true;
     return record;
   }
@@ -59,9 +62,9 @@ KernelRecord record_of(const base::Settings& settings, const std::optional<Progr
   }
   if (!program || !program->scan) return record;
   const kernels::Scan scan = program->scan->of(name);
-  record.facts.source = source_of(scan, *program);
+  record.facts.source = source_of(scan, *program, allowed);
   record.facts.communicates = scan.communicates;
-  record.facts.may_wait = scan.communicates && scan.may_wait;
+  record.facts.may_wait = scan.communicates && scan.may_wait && !allowed;
   // Variables of the program's own are such memory, too.
   record.facts.shares_stores = scan.shares_stores || scan.keeps_state;
   record.facts.depends_on_grouping = scan.reads_work_group;
@@ -76,7 +79,7 @@ void note(Interposer& p, cl_kernel kernel, cl_program made_from) noexcept {
   try {
     const std::string name = name_of(p.next, kernel);
     const auto program = p.records.programs.find(made_from);
-    KernelRecord record = record_of(p.settings(), program, name);
+    KernelRecord record = record_of(p.configuration, program, name);
     record.counters = &p.counters.of(name);
     if (p.policy->measures_launches() || p.turns.may_take_turns())
       record.identity = identity_of_kernel(name, program ? &*program : nullptr);

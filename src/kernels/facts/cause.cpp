@@ -10,7 +10,7 @@ namespace {
 using Finding = Cause::Finding;
 using Way = Cause::Way;
 
-constexpr std::array<std::pair<Finding, bool Scan::*>, 9> kFindings = {{
+constexpr std::array<std::pair<Finding, bool Scan::*>, 10> kFindings = {{
     {Finding::opaque, &Scan::opaque},
     {Finding::breaks_prelude, &Scan::breaks_prelude},
     {Finding::reads_ndrange, &Scan::reads_ndrange},
@@ -20,6 +20,7 @@ constexpr std::array<std::pair<Finding, bool Scan::*>, 9> kFindings = {{
     {Finding::adds_to_global, &Scan::adds_to_global},
     {Finding::fences_global, &Scan::fences_global},
     {Finding::shares_stores, &Scan::shares_stores},
+    {Finding::assembly, &Scan::assembly},
 }};
 
 // Calls add(finding) for the findings of the scan that are not in the list.

@@ -17,7 +17,7 @@
 namespace cleave::kernels {
 
 struct Cause {
-  // The members of Scan that keep a kernel whole, by themselves or together with others.
+  // The members of Scan that keep a kernel unsplit, by themselves or together with others.
   enum class Finding : std::uint8_t {
     opaque,          // keeps the kernel whole
     breaks_prelude,  // keeps the program's kernels whole that have reads_ndrange
@@ -28,6 +28,7 @@ struct Cause {
     adds_to_global,  // no finding of its own: communicates if there is a loop
     fences_global,   // the same, if there is a loop that may wait
     shares_stores,   // keeps slices in order; communicates if there is a loop that may wait
+    assembly,        // keeps the kernel unsplit unless it is allowed
   };
   enum class Way : std::uint8_t {
     uses,               // the construct is a name that is used
@@ -55,7 +56,7 @@ struct Cause {
   friend bool operator==(const Cause&, const Cause&) = default;
 };
 
-constexpr Cause::Finding kLastFinding = Cause::Finding::shares_stores;
+constexpr Cause::Finding kLastFinding = Cause::Finding::assembly;
 constexpr Cause::Way kLastWay = Cause::Way::stores_to;
 
 // Why a program with such an include cannot be scanned: a cause of any finding.

@@ -8,6 +8,7 @@ Scan merge(const Scan& a, const Scan& b) {
   all.reads_global_id |= b.reads_global_id;
   all.breaks_prelude |= b.breaks_prelude;
   all.opaque |= b.opaque;
+  all.assembly |= b.assembly;
   all.communicates |= b.communicates;
   all.reads_work_group |= b.reads_work_group;
   all.pastes_tokens |= b.pastes_tokens;

@@ -9,8 +9,9 @@ struct Scan {
   bool reads_ndrange = false;    // may read a value that a cut changes and the prelude replaces
   bool reads_global_id = false;  // uses get_global_id, which is right in a slice, but not in one with a tag
   bool breaks_prelude =
-      false;            // uses the names of these functions in a way that the prelude does not support
-  bool opaque = false;  // may notice a cut in a way that cannot be compensated
+      false;              // uses the names of these functions in a way that the prelude does not support
+  bool opaque = false;    // may notice a cut in a way that cannot be compensated
+  bool assembly = false;  // has inline assembly, of which nothing is known
   // Work-groups may exchange data through global memory (atomics, volatile, fences wider than a work-group,
   // pipes), or with the host (printf).
   bool communicates = false;
@@ -37,7 +38,7 @@ struct Scan {
   // Nothing is known: everything is assumed.
   static Scan worst_case() {
     return {true, true, true, true, true, true, true, true, true,
-            true, true, true, true, true, true, true, true};
+            true, true, true, true, true, true, true, true, true};
   }
 
   friend bool operator==(const Scan&, const Scan&) = default;

@@ -14,7 +14,8 @@ namespace {
 
 using Text = std::string_view;
 
-// What leaves the language: assembly, compiler intrinsics, device-side enqueues, symbol names.
+// What leaves the language: compiler intrinsics, device-side enqueues, symbol names, of which assembly outside of functions gives
+// some, too.
 constexpr std::array<Text, 9> kOpaque = {"asm",     "__asm",       "__asm__", "alias",    "__alias__",
                                          "weakref", "__weakref__", "ifunc",   "__ifunc__"};
 constexpr std::array<Text, 19> kOpaqueWithin = {
@@ -130,9 +131,11 @@ class Scanner {
       scan_.communicates = communicates;
       scan_.may_wait = may_wait;
     }
-    if (register_assembly_ != nullptr && (*register_assembly_)[at]) {
+    const bool computes = register_assembly_ != nullptr && (*register_assembly_)[at];
+    if (computes || is_assembly(at)) {
       scan_.opaque = opaque;
       scan_.communicates = true;
+      scan_.assembly |= !computes;
     }
     if (harmless_ != nullptr && harmless_->tokens[at]) {
       scan_.communicates = communicates;
@@ -145,6 +148,13 @@ class Scanner {
   }
 
   bool follows(std::size_t at, Text sign) const { return at + 1 < list_.size() && list_[at + 1].is(sign); }
+
+  // A statement of assembly: not what names the symbol of a declaration.
+  [[nodiscard]] bool is_assembly(std::size_t at) const {
+    if (!is_in(kAssembly, list_[at].text) || list_[at].directive || depth_ == 0 || at == 0) return false;
+    const Token& before = list_[at - 1];
+    return before.is(";") || before.is("{") || before.is("}");
+  }
 
   // A barrier that orders accesses to local memory only.
   [[nodiscard]] bool is_local_barrier(std::size_t at) const {
@@ -278,8 +288,8 @@ void conclude(Findings& found) {
   communicates(found.scan.fences_global && found.scan.open_loops, Cause::Finding::fences_global);
   communicates(found.scan.shares_stores && found.scan.open_loops, Cause::Finding::shares_stores);
   // What may do anything may wait, and so may a loop of which a variable's name stands for memory that others see.
-  found.scan.may_wait |=
-      found.scan.opaque || found.scan.ambiguous || (found.scan.keeps_state && found.scan.loops);
+  found.scan.may_wait |= found.scan.opaque || found.scan.assembly || found.scan.ambiguous ||
+                         (found.scan.keeps_state && found.scan.loops);
 }
 
 Scan scan_tokens(const Tokens& tokens, const CauseNotes& notes) {

@@ -8,11 +8,10 @@ namespace {
 
 using Text = std::string_view;
 
-// Reserved names that belong to other languages and systems, and the guard of hashcat's emulation on the host. Builds as C++
-// are not preprocessed (preprocess.h).
-constexpr std::array<Text, 10> kForeign = {
-    "__cplusplus", "__CUDACC__", "__HIPCC__", "__METAL_MACOS__", "__METAL_VERSION__",
-    "_WIN32",      "_WIN64",     "_MSC_VER",  "__APPLE__",       "_CPU_OPENCL_EMU_H"};
+// Reserved names that belong to other languages and systems. Builds as C++ are not preprocessed (preprocess.h).
+constexpr std::array<Text, 9> kForeign = {"__cplusplus",     "__CUDACC__",        "__HIPCC__",
+                                          "__METAL_MACOS__", "__METAL_VERSION__", "_WIN32",
+                                          "_WIN64",          "_MSC_VER",          "__APPLE__"};
 
 // First words of names that compilers and vendors define.
 constexpr std::array<Text, 57> kWords = {

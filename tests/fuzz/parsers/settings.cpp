@@ -47,10 +47,11 @@ bool same(const Settings& a, const Settings& b) {
   return a.disable == b.disable && a.policy.kind == b.policy.kind && a.policy.slices == b.policy.slices &&
          a.policy.quantum == b.policy.quantum && a.policy.share == b.policy.share &&
          a.policy.budget == b.policy.budget && a.alpha == b.alpha && a.min_items == b.min_items &&
-         a.deny == b.deny && a.launch == b.launch && a.vms.value_or(1) == b.vms.value_or(1) &&
-         a.stats == b.stats && a.next == b.next && a.sources.monitor == b.sources.monitor &&
-         a.sources.peers == b.sources.peers && a.sources.files == b.sources.files && a.monitor == b.monitor &&
-         a.count_by == b.count_by && a.registry == b.registry;
+         a.deny == b.deny && a.allow == b.allow && a.launch == b.launch &&
+         a.vms.value_or(1) == b.vms.value_or(1) && a.stats == b.stats && a.next == b.next &&
+         a.sources.monitor == b.sources.monitor && a.sources.peers == b.sources.peers &&
+         a.sources.files == b.sources.files && a.monitor == b.monitor && a.count_by == b.count_by &&
+         a.registry == b.registry;
 }
 
 void check_ranges(const Settings& settings) {

@@ -20,12 +20,13 @@ constexpr std::size_t kNamesTried = 8;
 
 // The only functions here that depend on the members of a Scan.
 bool is_harmless(const Scan& scan) {
-  return !scan.reads_ndrange && !scan.breaks_prelude && !scan.opaque && !scan.has_includes;
+  return !scan.reads_ndrange && !scan.breaks_prelude && !scan.opaque && !scan.assembly && !scan.has_includes;
 }
 bool is_covered(const Scan& less, const Scan& more) {
   return less.reads_ndrange <= more.reads_ndrange && less.breaks_prelude <= more.breaks_prelude &&
-         less.opaque <= more.opaque && less.communicates <= more.communicates &&
-         less.reads_work_group <= more.reads_work_group && less.pastes_tokens <= more.pastes_tokens &&
+         less.opaque <= more.opaque && less.assembly <= more.assembly &&
+         less.communicates <= more.communicates && less.reads_work_group <= more.reads_work_group &&
+         less.pastes_tokens <= more.pastes_tokens &&
          less.breaks_prelude_if_pasting <= more.breaks_prelude_if_pasting &&
          less.has_includes <= more.has_includes && less.ambiguous <= more.ambiguous &&
          less.may_wait <= more.may_wait;
@@ -69,7 +70,7 @@ void check_dead_branches(const std::string& text, const ProgramScan& scan) {
   const ProgramScan more("#ifdef FUZZ_NEVER\nvoid f(void) { asm(\"\"); }\n#endif\n" + text);
   require(is_covered(scan.whole(), more.whole()), "a dead branch hides nothing");
   const ProgramScan perhaps("#ifdef __fuzz\n#undef FUZZ\nvoid f(void) { asm(\"\"); }\n#endif\n" + text);
-  require(perhaps.whole().opaque, "a branch that may be compiled counts");
+  require(perhaps.whole().opaque || perhaps.whole().assembly, "a branch that may be compiled counts");
 }
 
 void check_splices(const std::string& text, const ProgramScan& scan) {

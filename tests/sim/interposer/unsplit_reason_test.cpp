@@ -52,6 +52,24 @@ TEST(UnsplitReason, DeniedKernel) {
   EXPECT_EQ(InterposerFixture::statistics().split, 1U);
 }
 
+TEST(UnsplitReason, AllowedKernelsOnlyWhereSomethingCannotBeCompensated) {
+  base::Settings settings = default_settings();
+  settings.allow = {"may_*", "ad*", "reads_*", "sum"};
+  settings.deny = {"sum"};
+  InterposerFixture fixture(settings);
+  const auto launch = [&](const char* source, const char* kernel) {
+    ASSERT_EQ(fixture.launch(fixture.make_kernel(source, kernel)), CL_SUCCESS);
+  };
+  launch(kMayWait, "may_wait");
+  launch("kernel void add(global int* data, int n) { asm(\"\"); }", "add");
+  EXPECT_EQ(InterposerFixture::statistics().split, 2U);
+  launch("kernel void reads_group_id(global int* data, int n) { data[0] = __builtin_of_the_compiler(); }",
+         "reads_group_id");
+  EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::kernel), 1U);
+  launch(kSplittable, "sum");
+  EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::denied), 1U);
+}
+
 // Without what stands in place of the device's own figures elsewhere.
 base::Settings settings_of_the_device() {
   base::Settings settings = default_settings();
