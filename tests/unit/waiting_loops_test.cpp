@@ -45,19 +45,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(NamedTypes, LoopThatEnds,
                          testing::Values("typedef uint word; for (word j = 0; j < n; j++) {}",
-                                         "typedef unsigned int a; typedef a b; for (b r = n; r; r >>= 1) {}",
+                                         "typedef unsigned int a; typedef a b; for (b j = 0; j < n; j++) {}",
                                          "for (unsigned int j = 0; j < n; j++) {}",
                                          "typedef long int far; for (far j = n; j >= 0; j--) {}"));
-
-INSTANTIATE_TEST_SUITE_P(BoundInMemory, LoopThatEnds,
-                         testing::Values("for (uint j = 0; j < s->n; j += 1) {}",
-                                         "for (int j = 9; j > s->n; j--) { if (p[j]) break; }"));
-
-INSTANTIATE_TEST_SUITE_P(
-    Shrinking, LoopThatEnds,
-    testing::Values(
-        "for (uint l = 0, r = n; r; r >>= 1) { uint m = r >> 1; if (p[l + m]) { l += m + 1; r--; } }",
-        "for (uint r = n; r; r >>= 1) { b++; }"));
 
 class LoopThatWaits : public testing::TestWithParam<const char*> {};
 
@@ -154,18 +144,19 @@ INSTANTIATE_TEST_SUITE_P(
         "for (int short j = 0; j < n; j++) if (*p) break;",
         "for (unsigned char j = 0; j < n; j++) if (*p) break;",
         "for (unsigned int j = n; j >= 0; j--) if (*p) break;",
-        "typedef unsigned t; for (t j = n; j >= 0; j--) if (*p) break;",
-        "typedef int t; for (t r = n; r; r >>= 1) if (*p) break;"));
+        "typedef unsigned t; for (t j = n; j >= 0; j--) if (*p) break;"));
 
 // They end, but only few shapes are told from what looks like them.
 INSTANTIATE_TEST_SUITE_P(
     WrittenInAnotherWay, LoopThatWaits,
-    testing::Values("for (; i > 0; i >>= 1) b += p[i];", "for (; i--;) {}", "while (i-- > 0) {}",
+    testing::Values("for (; i > 0; i >>= 1) b += p[i];", "for (uint j = 0; j < s->n; j += 1) {}",
+                    "for (; i--;) {}", "while (i-- > 0) {}",
                     "for (uint j = get_local_id(0); j < n; j += get_local_size(0)) {}",
                     "do { i = i + 3; } while (i < n && b == 0);", "for (int j = 0; j != n; j++) {}",
                     "for (int j = 0; j < n; j++) for (int l = 0; l < j; l++) b = 1;",
                     "for (int j = 0; j < *p; j++) {}", "for (int j = 0; j < s[0].n; j++) {}",
-                    "for (; r > 0; r /= 2) {}", "for (int j = 0; (j < n); j++) {}"));
+                    "for (uint r = n; r; r >>= 1) {}", "for (; r > 0; r /= 2) {}",
+                    "for (int j = 0; (j < n); j++) {}"));
 
 // Each ends only when memory changes, or after so many rounds that this is no difference.
 INSTANTIATE_TEST_SUITE_P(
@@ -250,10 +241,7 @@ TEST(WaitingLoops, LoopsOfUncertainTextMayWait) {
   const auto before_a_loop = [&](const std::string& text) {
     return scan_kernel(kernel + text + "for (; i < n; i++) {} }").may_wait;
   };
-  EXPECT_FALSE(before_a_loop("#ifdef _unroll\n#pragma unroll\n#endif\n"));
-  EXPECT_FALSE(
-      before_a_loop("#ifdef _a\n#pragma unroll\n#elif defined _b\n#ifdef _c\n#endif\n#else\n#endif\n"));
-  EXPECT_TRUE(before_a_loop("#ifdef _a\n#pragma unroll\n#endif\n#ifdef _a\ni--;\n#endif\n"));
+  EXPECT_FALSE(before_a_loop("#pragma unroll\n"));
   EXPECT_TRUE(before_a_loop("#ifdef _a\n#pragma unroll\n#define n *p\n#endif\n"));
   EXPECT_TRUE(before_a_loop("#ifdef _a\n#pragma unroll\n#else\nn = *p;\n#endif\n"));
   BuildInputs with;
@@ -269,27 +257,6 @@ TEST(WaitingLoops, PastedNamesMayBeLoops) {
   EXPECT_TRUE(scan_kernel("#define J(a, b) a##b\n" + kernel + "J(go, to) x; x:; }").may_wait);
   EXPECT_TRUE(scan_kernel("#define J(a, b) a##b\n" + kernel + "J(pri, ntf)(\"x\"); }").may_wait);
   EXPECT_TRUE(scan_kernel("#define J(a, b) a##b\n" + kernel + "for (; i < n; i++) J(x, i)--; }").may_wait);
-}
-
-// As in hashcat's kernels, of which each function has its own macros of the same names.
-TEST(WaitingLoops, MacrosOfOneFunctionAreFollowed) {
-  const std::string other = "void f(int* x) {\n#define STEP(y) *x += y\nSTEP(1);\n#undef STEP\n}\n";
-  const auto with = [&](const std::string& definition, const std::string& loop) {
-    return scan_kernel(other + "kernel void k(global int* p, int n) { int i = 0;\n" + definition + "\n" +
-                       loop + "\n#undef STEP\n}")
-        .may_wait;
-  };
-  const std::string loop = "for (; i < n; i += 16) { STEP(i); }";
-  EXPECT_FALSE(with("#define STEP(y) p[y] += y", loop));
-  EXPECT_TRUE(with("#define STEP(y) y -= p[y]", loop));
-  EXPECT_TRUE(with("#define STEP(y) while (!p[y])", loop));
-  EXPECT_TRUE(with("#ifdef UNKNOWN\n#define STEP(y) p[y] += y\n#endif", loop)) << "perhaps another one";
-  EXPECT_TRUE(with("#define STEP(y) p[y] += y\n#undef STEP", loop));
-  EXPECT_TRUE(with(
-      "#define STEP(y) p[y] += y\n#ifdef __FAST_RELAXED_MATH__\n#undef STEP\n#define STEP(y) y--\n#endif",
-      loop));
-  EXPECT_TRUE(with("#define STEP(y) STEP(y) + 1", loop)) << "leads to itself";
-  EXPECT_TRUE(with("#define STEP(y) p[y##0] += y", loop));
 }
 
 TEST(WaitingLoops, OnlyWhatIsReachedCounts) {

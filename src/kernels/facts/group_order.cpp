@@ -34,23 +34,6 @@ std::size_t skip_directive(const std::vector<Token>& list, std::size_t at) {
   return at;
 }
 
-// Behind the conditional that begins at `at`, if there is nothing in it but pragmas, as around `#pragma unroll`; else `at`.
-std::size_t behind_pragmas(const std::vector<Token>& list, std::size_t at) {
-  std::size_t depth = 0;
-  for (std::size_t i = at; i + 1 < list.size() && list[i].directive; ++i) {
-    const std::string_view keyword = list[i + 1].text;
-    if (keyword.starts_with("if")) {
-      ++depth;
-    } else if (keyword == "endif" && --depth == 0) {
-      return skip_directive(list, i) + 1;
-    } else if (!keyword.starts_with("el") && keyword != "endif" && keyword != "pragma") {
-      return at;
-    }
-    i = skip_directive(list, i);
-  }
-  return at;
-}
-
 // Whether a part of a body may be another one than it seems: an included text, or one of which only some compilers compile what is
 // in the way of the others.
 bool has_directives_within(const std::vector<Token>& list) {
@@ -62,10 +45,6 @@ bool has_directives_within(const std::vector<Token>& list) {
       continue;
     }
     const std::string_view keyword = list[i + 1].text;
-    if (const std::size_t behind = keyword.starts_with("if") ? behind_pragmas(list, i) : i; behind != i) {
-      i = behind - 1;
-      continue;
-    }
     const bool is_part =
         keyword.starts_with("if") || keyword.starts_with("el") || keyword.starts_with("include");
     if (list[i].is("#") && depth > 0 && is_part) return true;
@@ -74,18 +53,14 @@ bool has_directives_within(const std::vector<Token>& list) {
   return false;
 }
 
-// `expanded` is made from `text`.
-bool may_wait(const std::vector<Token>& text, const std::vector<Token>& expanded, LoopEnd end,
-              const MacroExpansion& macros) {
-  return end != LoopEnd::certain || hides_part_of_loop(expanded, macros) ||
-         (has_directives_within(text) && std::any_of(expanded.begin(), expanded.end(), begins_loop));
-}
-
 GroupOrder loops_in(const std::vector<Token>& text, const std::optional<std::vector<Token>>& expanded,
                     const MacroExpansion& macros) {
   if (!expanded) return {true, true, {}};
   const LoopEnd end = least_certain_end(*expanded, macros);
-  return {end == LoopEnd::open || hides_loop(*expanded, macros), may_wait(text, *expanded, end, macros), {}};
+  const bool may_wait =
+      end != LoopEnd::certain || hides_part_of_loop(*expanded, macros) ||
+      (has_directives_within(text) && std::any_of(expanded->begin(), expanded->end(), begins_loop));
+  return {end == LoopEnd::open || hides_loop(*expanded, macros), may_wait, {}};
 }
 
 // Recursion is not allowed in OpenCL C, and would be a loop.
@@ -111,11 +86,6 @@ std::vector<GroupOrder> group_order_of(const std::vector<const Function*>& funct
     const std::vector<Token>& text = functions[i]->tokens.list;
     const auto expanded = macros.expand(text);
     found[i] = loops_in(text, expanded, macros);
-    if (expanded && hides_part_of_loop(*expanded, macros)) {
-      const auto in_order = macros.expand_in_order(text);
-      found[i].may_wait =
-          !in_order || may_wait(text, *in_order, least_certain_end(*in_order, macros), macros);
-    }
     found[i].may_wait |= calls_itself(*functions[i]);
     stores.push_back(expanded ? read_stores(*expanded, functions[i]->name, names) : FunctionStores{});
   }

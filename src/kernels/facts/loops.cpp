@@ -12,7 +12,6 @@
 
 #include "kernels/facts/counted_loops.h"
 #include "kernels/text/expression.h"
-#include "kernels/text/name_list.h"
 
 namespace cleave::kernels {
 namespace {
@@ -26,12 +25,7 @@ constexpr std::uint64_t kManyRounds = 1U << 24U;
 class Loops {
  public:
   Loops(const std::vector<Token>& list, const MacroExpansion& macros)
-      : list_(list),
-        macros_(macros),
-        loops_(list, macros),
-        text_(loops_.text()),
-        addressed_(addressed()),
-        has_shared_(has_shared()) {}
+      : list_(list), macros_(macros), loops_(list, macros), text_(loops_.text()), addressed_(addressed()) {}
 
   [[nodiscard]] LoopEnd least_certain_end() const {
     LoopEnd least = LoopEnd::certain;
@@ -52,11 +46,6 @@ class Loops {
     Range step;
     Range body;
   };
-  struct Bound {
-    Text root;               // the variable that it is, or begins with; empty: a number
-    bool is_memory = false;  // behind that pointer
-  };
-
   [[nodiscard]] LoopEnd end_of(std::size_t at) const {
     const auto loop = loops_.at(at);
     if (!loop) return LoopEnd::open;
@@ -69,7 +58,7 @@ class Loops {
     const auto body = body_of(loop.body);
     if (!body) return false;
     const For whole{{at + 2, loop.condition.begin - 1}, loop.condition, loop.step, *body};
-    return counts(whole) || shrinks(whole);
+    return counts(whole);
   }
 
   // A macro that is not expanded may stand for anything.
@@ -128,41 +117,24 @@ class Loops {
     if (or_equal) ++at;
     const auto bound = bound_of({at, loop.condition.end});
     if (!bound || !is_counter(counter, loop, !up && or_equal)) return false;
-    if (or_equal && !bound->root.empty()) return false;
-    if (!bound->root.empty() && (bound->root == counter || changes(bound->root, loop))) return false;
-    if (bound->is_memory && (has_shared_ || !points_to_constants(bound->root))) return false;
+    if (!bound->empty() && (or_equal || *bound == counter || changes(*bound, loop))) return false;
     return text_.assigns(counter, loop.body) == 0 && steps(counter, loop.step, up);
   }
 
-  // A number, `n`, `n - 64`, or `p->n`.
-  [[nodiscard]] std::optional<Bound> bound_of(Range range) const {
+  // The variable of a bound, which is a number (then empty), `n` or `n - 64`.
+  [[nodiscard]] std::optional<Text> bound_of(Range range) const {
     const std::size_t at = range.begin;
-    if (size(range) == 1 && number(at)) return Bound{};
+    if (size(range) == 1 && number(at)) return Text{};
     if (range.end <= at || !text_.is_name(at)) return std::nullopt;
-    if (size(range) == 1) return Bound{.root = text_[at]};
+    if (size(range) == 1) return text_[at];
     if (size(range) == 3 && (text_.is(at + 1, "-") || text_.is(at + 1, "+")) && number(at + 2))
-      return Bound{.root = text_[at]};
-    if (size(range) == 4 && text_.is(at + 1, "-") && text_.is(at + 2, ">") && touch(at + 1) &&
-        text_.is_name(at + 3))
-      return Bound{.root = text_[at], .is_memory = true};
+      return text_[at];
     return std::nullopt;
   }
 
   [[nodiscard]] bool changes(Text name, const For& loop) const {
     return addressed_.contains(name) || text_.assigns(name, loop.body) != 0 ||
            text_.assigns(name, loop.step) != 0 || text_.assigns(name, loop.condition) != 0;
-  }
-
-  // `const T* name`, as a parameter or a variable.
-  [[nodiscard]] bool points_to_constants(Text name) const {
-    bool is_declared = false;
-    for (std::size_t i = 3; i < text_.size(); ++i) {
-      if (!text_.is_name(i) || text_[i] != name || !text_.is(i - 1, "*")) continue;
-      if (!text_.is_name(i - 2)) continue;
-      if (!text_.is(i - 3, "const")) return false;
-      is_declared = true;
-    }
-    return is_declared;
   }
 
   // What the names in front of the one at `at` declare it as.
@@ -222,41 +194,6 @@ class Loops {
     return std::nullopt;
   }
 
-  // `for (uint l = 0, r = n; r; r >>= 1)` with no more than one `r--;` in it, and no loop.
-  [[nodiscard]] bool shrinks(const For& loop) const {
-    const std::size_t at = loop.step.begin;
-    const bool is_shift = size(loop.step) == 5 && text_.is_name(at) && is_double(at + 1, ">") &&
-                          text_.is(at + 3, "=") && touch(at + 2) && number(at + 4).value_or(0) == 1;
-    if (!is_shift || size(loop.condition) != 1) return false;
-    const Text counter = text_[at];
-    if (!text_.is_name(loop.condition.begin) || text_[loop.condition.begin] != counter) return false;
-    return !addressed_.contains(counter) && starts_unsigned(counter, loop.init) &&
-           is_decremented_once(counter, loop.body);
-  }
-
-  [[nodiscard]] bool starts_unsigned(Text counter, Range init) const {
-    std::size_t first = init.begin;  // the first name that is declared
-    while (text_.is_name(first + 1)) ++first;
-    if (type_of(first, init.begin) != IntegerTypes::Kind::is_unsigned) return false;
-    for (std::size_t i = first; i + 1 < init.end; ++i) {
-      const bool is_declared = i == first || text_.is(i - 1, ",");
-      if (is_declared && text_.is_name(i) && text_[i] == counter && text_.is(i + 1, "=")) return true;
-    }
-    return false;
-  }
-
-  [[nodiscard]] bool is_decremented_once(Text counter, Range body) const {
-    const std::size_t assigned = text_.assigns(counter, body);
-    bool found = assigned == 0;
-    for (std::size_t i = body.begin + 1; i + 3 < body.end; ++i) {
-      if (text_.is(i, "for") || text_.is(i, "while") || text_.is(i, "do")) return false;
-      const bool begins = text_.is(i - 1, ";") || text_.is(i - 1, "{") || text_.is(i - 1, "}");
-      if (begins && text_.is_name(i) && text_[i] == counter && is_double(i + 1, "-") && text_.is(i + 3, ";"))
-        found = assigned == 1;
-    }
-    return found;
-  }
-
   // All names of which the address may be taken: also those that stand behind a binary &.
   [[nodiscard]] std::set<Text> addressed() const {
     std::set<Text> names;
@@ -274,23 +211,11 @@ class Loops {
     return names;
   }
 
-  // Whether there are words that only memory needs which others change meanwhile, besides assembly's `asm volatile`.
-  [[nodiscard]] bool has_shared() const {
-    for (std::size_t i = 0; i < text_.size(); ++i) {
-      if (!text_.is_name(i)) continue;
-      const bool of_assembly = i > 0 && text_.is_name(i - 1) && is_in(kAssembly, text_[i - 1]);
-      if ((is_in(kVolatile, text_[i]) && !of_assembly) || text_[i] == "_Atomic") return true;
-      if (text_[i].starts_with("atomic_") && !text_.is(i + 1, "(")) return true;
-    }
-    return false;
-  }
-
   const std::vector<Token>& list_;
   const MacroExpansion& macros_;
   const CountedLoops loops_;
   const Expressions& text_;
   const std::set<Text> addressed_;
-  const bool has_shared_;
 };
 
 }  // namespace

@@ -1,10 +1,9 @@
 // How certainly the loops of a text end, whatever other work-groups do.
 //
 // A loop certainly ends if it does by itself while the memory that it reads stays as it is, and nobody would write it to wait. Much
-// that looks so does not, so only a few shapes count, which loops.cpp recognises token by token:
+// that looks so does not, so only two shapes count, which loops.cpp recognises token by token:
 //   - `for (...; i < BOUND; i += STEP)`, and likewise downwards, with the comparison as the whole condition, a bound that stays where
 //     it is, and a counter that nothing else moves;
-//   - `for (uint r = n; r; r >>= 1)`, with at most one `r--` in a round: r is smaller after each;
 //   - `do {} while (0)`.
 // A loop is counted if one of the conditions that keep it running compares a variable that each round moves by a step with values
 // that do not change meanwhile (counted_loops.h). It could look for something for so long that it may as well wait. All others are

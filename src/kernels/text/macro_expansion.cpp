@@ -69,12 +69,6 @@ std::optional<CallArguments> read_arguments(const std::vector<Token>& open) {
   return std::nullopt;
 }
 
-bool has_directives(const std::vector<std::vector<Token>>& arguments) {
-  return std::any_of(arguments.begin(), arguments.end(), [](const std::vector<Token>& argument) {
-    return std::any_of(argument.begin(), argument.end(), [](const Token& token) { return token.directive; });
-  });
-}
-
 }  // namespace
 
 MacroExpansion::MacroExpansion(const Tokens& definitions, const Options& options) {
@@ -158,74 +152,15 @@ void MacroExpansion::push_text(const Macro& macro, const Arguments& arguments, s
   }
 }
 
-// What the directives of a text have defined so far.
-class MacroExpansion::Definitions {
- public:
-  explicit Definitions(const std::vector<Token>& text) : text_(text) {}
-
-  // Reads the next directive.
-  void advance() {
-    while (!text_[at_].directive) ++at_;
-    const std::size_t begin = at_;
-    while (text_[at_].kind != Token::Kind::end_of_directive) ++at_;
-    const std::size_t end = at_++;
-    if (begin + 1 == end) return;
-    const Text keyword = text_[begin + 1].text;
-    if (keyword.starts_with("if")) {
-      ++conditionals_;
-    } else if (keyword.starts_with("include") || (keyword.starts_with("e") && conditionals_ == 0)) {
-      known_.clear();  // it may be another text's definition, or that of a branch
-    } else if (keyword == "endif") {
-      --conditionals_;
-    } else if (begin + 2 < end) {
-      change(keyword, begin + 2, end);
-    }
-  }
-
-  [[nodiscard]] const Macro* find(const Token& token) const {
-    const auto found = known_.find(token.text);
-    return token.kind == Token::Kind::name && found != known_.end() ? &found->second : nullptr;
-  }
-
- private:
-  void change(Text keyword, std::size_t name, std::size_t end) {
-    if (keyword != "define" && keyword != "undef") return;
-    known_.erase(text_[name].text);
-    if (keyword == "undef" || conditionals_ > 0) return;
-    const Macro macro = read_definition(std::span(text_).subspan(name, end - name));
-    if (macro.known_text && !uses_operators(macro)) known_.emplace(text_[name].text, macro);
-  }
-
-  const std::vector<Token>& text_;
-  std::size_t at_ = 0;
-  std::size_t conditionals_ = 0;  // that are open, of which it is not known which branch is compiled
-  std::unordered_map<Text, Macro> known_;
-};
-
 std::optional<std::vector<Token>> MacroExpansion::expand(const std::vector<Token>& text) {
-  return expand(text, nullptr, steps_left_);
-}
-
-std::optional<std::vector<Token>> MacroExpansion::expand_in_order(const std::vector<Token>& text) {
-  Definitions definitions(text);
-  return expand(text, &definitions, steps_left_in_order_);
-}
-
-std::optional<std::vector<Token>> MacroExpansion::expand(const std::vector<Token>& text,
-                                                         Definitions* definitions,
-                                                         std::size_t& steps_left) const {
   std::vector<Token> open(text.rbegin(), text.rend());
   std::vector<Token> expanded;
-  for (; !open.empty(); --steps_left) {
-    if (steps_left == 0 || open.size() > steps_left) return std::nullopt;
+  for (; !open.empty(); --steps_left_) {
+    if (steps_left_ == 0 || open.size() > steps_left_) return std::nullopt;
     const Token token = open.back();
     open.pop_back();
-    if (token.directive) {
-      if (definitions != nullptr && token.kind == Token::Kind::end_of_directive) definitions->advance();
-      continue;
-    }
+    if (token.directive) continue;
     const Macro* macro = expandable(token);
-    if (macro == nullptr && definitions != nullptr) macro = definitions->find(token);
     if (macro != nullptr && !macro->takes_arguments) {
       push_text(*macro, {}, open);
       continue;
@@ -234,7 +169,6 @@ std::optional<std::vector<Token>> MacroExpansion::expand(const std::vector<Token
       const auto arguments = read_arguments(open);
       const std::size_t wanted = std::max<std::size_t>(1, macro->parameters.size());
       if (arguments && arguments->list.size() == wanted) {
-        if (definitions != nullptr && has_directives(arguments->list)) return std::nullopt;
         open.resize(arguments->end);
         push_text(*macro, arguments->list, open);
         continue;

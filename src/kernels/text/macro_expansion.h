@@ -34,10 +34,6 @@ class MacroExpansion {
   // Without directives. Empty if all texts together become so long that a reader should not follow them.
   [[nodiscard]] std::optional<std::vector<Token>> expand(const std::vector<Token>& text);
 
-  // The same for text that is compiled as one, without gaps. What is defined in it for certain holds from there on, also for macros
-  // that have other definitions elsewhere. Texts of this kind have a limit of their own.
-  [[nodiscard]] std::optional<std::vector<Token>> expand_in_order(const std::vector<Token>& text);
-
   // Whether the name is a macro that is left as it is and may stand for more than a number or a name.
   [[nodiscard]] bool hides_code(std::string_view name) const;
   // The same for a loop.
@@ -57,20 +53,15 @@ class MacroExpansion {
     bool positive = false;
   };
   using Arguments = std::vector<std::vector<Token>>;
-  class Definitions;
 
   void add(const std::vector<Token>& list, std::size_t name, std::size_t end);
   void leave_recursive();
   [[nodiscard]] const Macro* expandable(const Token& token) const;
-  std::optional<std::vector<Token>> expand(const std::vector<Token>& text, Definitions* definitions,
-                                           std::size_t& steps_left) const;
   static void push_text(const Macro& macro, const Arguments& arguments, std::vector<Token>& open);
 
   IntegerTypes integer_types_;
   std::unordered_map<std::string_view, Meaning> meanings_;
-  static constexpr std::size_t kMostSteps = 1'000'000;  // some tens of milliseconds
-  std::size_t steps_left_ = kMostSteps;
-  std::size_t steps_left_in_order_ = kMostSteps;
+  std::size_t steps_left_ = 1'000'000;  // some tens of milliseconds
 };
 
 }  // namespace cleave::kernels
