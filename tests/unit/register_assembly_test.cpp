@@ -108,8 +108,10 @@ TEST(RegisterAssembly, WordsThatMayBeMacrosAreNot) {
 
 // What a user vouches for is a statement; one that names a symbol could be a function that the prelude replaces.
 TEST(RegisterAssembly, OfDeclarationsIsNoStatement) {
-  const Scan statement = scan_of_body("asm(\"\");");
-  EXPECT_TRUE(statement.assembly && statement.communicates && statement.may_wait && !statement.opaque);
+  for (const char* body : {"asm(\"\");", "{\n#ifdef __x\nasm(\"\");\n#endif\n}"}) {
+    const Scan scan = scan_of_body(body);
+    EXPECT_TRUE(scan.assembly && scan.communicates && scan.may_wait && !scan.opaque) << body;
+  }
   for (const char* text : {"asm(\"\");", "uint f(uint) asm(\"_Z12get_group_idj\");"})
     EXPECT_TRUE(scan_of_body("", text).opaque) << text;
   EXPECT_TRUE(scan_of_body("register uint r asm(\"s6\"); x = r;").opaque);

@@ -151,9 +151,10 @@ class Scanner {
 
   // A statement of assembly: not what names the symbol of a declaration.
   [[nodiscard]] bool is_assembly(std::size_t at) const {
-    if (!is_in(kAssembly, list_[at].text) || list_[at].directive || depth_ == 0 || at == 0) return false;
-    const Token& before = list_[at - 1];
-    return before.is(";") || before.is("{") || before.is("}");
+    if (!is_in(kAssembly, list_[at].text) || list_[at].directive || depth_ == 0) return false;
+    std::size_t before = at - 1;  // a brace is open, so there is one
+    while (list_[before].directive) --before;
+    return list_[before].is(";") || list_[before].is("{") || list_[before].is("}");
   }
 
   // A barrier that orders accesses to local memory only.
