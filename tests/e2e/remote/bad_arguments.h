@@ -126,7 +126,12 @@ inline std::string end_result(cl_int error) { return std::to_string(error); }
 // A map: unmapped by whoever calls it.
 inline std::string end_result(void* block) { return block != nullptr ? "mapped" : "null"; }
 inline std::string made(bool is_made) { return is_made ? "made" : "null"; }
-inline std::string end_result(cl_context one) { return made(clReleaseContext(one) == 0); }
+inline std::string end_result(cl_context one) {
+  std::size_t size = 0;
+  const cl_int error = clGetContextInfo(one, CL_CONTEXT_PROPERTIES, 0, nullptr, &size);
+  return made(clReleaseContext(one) == 0) +
+         (error == CL_SUCCESS ? " properties " + std::to_string(size) : "");
+}
 inline std::string end_result(cl_command_queue one) { return made(clReleaseCommandQueue(one) == 0); }
 inline std::string end_result(cl_mem one) { return made(clReleaseMemObject(one) == 0); }
 inline std::string end_result(cl_program one) { return made(clReleaseProgram(one) == 0); }

@@ -13,6 +13,7 @@ struct Range {
 // written is printed.
 using Get = std::function<cl_int(cl_uint name, std::size_t size, void* value, std::size_t* size_ret)>;
 void query(Rig& rig, const std::string& function, std::initializer_list<Range> ranges, const Get& get) {
+  if (!rig.released.empty()) return;
   for (const Range range : ranges) {
     for (cl_uint name = range.first; name <= range.last; ++name) {
       for (const std::size_t size :
@@ -41,6 +42,10 @@ template <typename Handle>
 void query_object(Rig& rig, const char* function,
                   cl_int(CL_API_CALL* get)(Handle, cl_uint, std::size_t, void*, std::size_t*), Handle object,
                   std::initializer_list<Range> ranges) {
+  if (rig.released.contains(type_of<Handle>())) {
+    return vary(rig, function, get, "object name size value size_ret", object, ranges.begin()->first,
+                sizeof rig.values, rig.values.data(), &rig.size);
+  }
   query(rig, function, ranges, [&](auto... rest) { return get(object, rest...); });
   query(rig, std::string(function) + " (null)", {*ranges.begin()},
         [&](auto... rest) { return get(nullptr, rest...); });
