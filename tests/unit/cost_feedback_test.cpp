@@ -129,6 +129,8 @@ TEST(CostFeedback, IsThreadSafe) {
       if (i % 500 == 0) table.restore(table.measured_lines());
     }
   });
+  EXPECT_EQ(table.reports(100).size(), 50U);
+  for (Key i = 0; i < 50; ++i) EXPECT_GT(table.known_duration(mix_key(i, 1)), 0ns) << i;
 }
 
 }  // namespace

@@ -221,13 +221,14 @@ TEST_F(ProcessRegistry, NothingDoneToAFileHoldsUpItsUsers) {
     entry.publish();
     const kit::Attack attacker(attack, folder() + "/1.0123456789abcdef");
     kit::must_return(attack.name, [&] {
-      static_cast<void>(live_entries(folder()));
+      EXPECT_EQ(living().size(), 1U) << attack.name;
       RegistryEntry more(forks_, folder());
       more.publish();
       more.count_unsplit();
       more.withdraw();
       entry.count_unsplit();
       entry.withdraw();
+      EXPECT_EQ(living().size(), 0U) << attack.name;
     });
     std::filesystem::remove_all(folder());
   }

@@ -111,9 +111,14 @@ TEST(CopyThreads, EndOfACopyLeavesNothingBehind) {
   for (int i = 0; i < 50; ++i) {
     std::vector<std::byte> data(CopyThreads::kMinBytes);
     std::vector<std::byte> shared(CopyThreads::kMinBytes, std::byte{1});
-    SharedCopy copy(threads, Box::contiguous(data.data(), data.size()), Direction::from_shared);
-    for (std::size_t at = 0; at < data.size(); at += kMiB) copy.add({shared.data() + at, at, kMiB});
+    {
+      SharedCopy copy(threads, Box::contiguous(data.data(), data.size()), Direction::from_shared);
+      for (std::size_t at = 0; at < data.size(); at += kMiB) copy.add({shared.data() + at, at, kMiB});
+    }
+    std::memset(data.data(), 2, data.size());
+    EXPECT_EQ(std::memchr(data.data(), 1, data.size()), nullptr) << "written after its end";
   }
+  round_trip(threads, CopyThreads::kMinBytes, 1);
 }
 
 // A program's handler, which makes the page accessible and notes on which thread it runs.
