@@ -9,15 +9,12 @@ namespace {
 
 TEST_F(BrokerTest, WithoutItsBrokerAProcessWaitsForNothing) {
   Served served(configuration);
-  served.declare();
-  BrokeredTurns a(*served.client, forks, options());
-  std::string problem;
-  ASSERT_TRUE(a.enter(problem)) << problem;
+  const auto a = served.joined(forks, options());
   const auto ledger = ledger_of(served);
   static_cast<void>(served.end());
-  EXPECT_FALSE(a.begin());
-  EXPECT_FALSE(a.should_yield());
-  EXPECT_FALSE(a.contended());
+  EXPECT_FALSE(a->begin());
+  EXPECT_FALSE(a->should_yield());
+  EXPECT_FALSE(a->contended());
   EXPECT_EQ(ledger->book(1, 0), limits::MemoryLedger::Answer::beyond);
 }
 
@@ -84,17 +81,14 @@ TEST_F(BrokerTest, ASilentBrokerHoldsUpNoStep) {
 
 TEST_F(BrokerTest, OneThatLivesIsWaitedForAndOneWithACapWaitsForItsEnd) {
   Served served(configuration);
-  served.declare();
-  BrokeredTurns a(*served.client, forks, options());
-  std::string problem;
-  ASSERT_TRUE(a.enter(problem)) << problem;
+  const auto a = served.joined(forks, options());
   turns::Member b(options());
   ASSERT_TRUE(b.turns.begin());
   turns::Options capped = options();
   capped.cap = 100;
   SilentBroker silent(forks, capped);
   std::atomic<bool> capped_goes_on{false};
-  std::jthread waits([&] { EXPECT_TRUE(a.begin()); });
+  std::jthread waits([&] { EXPECT_TRUE(a->begin()); });
   std::jthread waits_too([&] {
     EXPECT_FALSE(silent.turns->begin());
     capped_goes_on = true;
@@ -110,26 +104,24 @@ TEST_F(BrokerTest, OneThatLivesIsWaitedForAndOneWithACapWaitsForItsEnd) {
   waits_too.join();
   b.turns.end();
   waits.join();
-  EXPECT_TRUE(a.has_joined());
+  EXPECT_TRUE(a->has_joined());
 }
 
 // What it says that it has left the device idle, and what is spent on the way to it and back.
 TEST_F(BrokerTest, ACapDoesNotPayForIdleTime) {
   configuration.settings.limits.cap.permille = 100;
   Served served(configuration);
-  served.declare();
-  BrokeredTurns a(*served.client, forks, options());
+  const auto a = served.joined(forks, options());
   std::string problem;
-  ASSERT_TRUE(a.enter(problem)) << problem;
   const turns::Ns asked = turns::monotonic_now();
-  ASSERT_TRUE(a.begin());
-  EXPECT_GT(a.grant_delay(), 0);
-  const turns::Ns began = turns::monotonic_now() - a.grant_delay();
+  ASSERT_TRUE(a->begin());
+  EXPECT_GT(a->grant_delay(), 0);
+  const turns::Ns began = turns::monotonic_now() - a->grant_delay();
   EXPECT_GE(began, asked);
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  a.credit(turns::monotonic_now() - began);
-  a.end(0);
-  static_cast<void>(a.should_yield());  // answered after the end of the turn has been written
+  a->credit(turns::monotonic_now() - began);
+  a->end(0);
+  static_cast<void>(a->should_yield());  // answered after the end of the turn has been written
   const auto file = turns::SharedFile::open(folder.path(), std::to_string(kDevice), problem);
   ASSERT_NE(file, nullptr) << problem;
   turns::State state;

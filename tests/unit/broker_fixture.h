@@ -24,6 +24,7 @@
 #include "tests/kit/hostile_file.h"
 #include "tests/kit/temporary_folder.h"
 #include "tests/kit/threads.h"
+#include "tests/kit/with.h"
 #include "tests/unit/turns/participant.h"
 
 namespace cleave::interpose {
@@ -57,6 +58,15 @@ struct Served {
     client = kept(new BrokerClient(ends[1]));
   }
   void declare() const { client->declare({{kDevice, "device"}}); }
+  // Its process, which takes turns.
+  [[nodiscard]] std::unique_ptr<BrokeredTurns> joined(base::ForkLocks& forks,
+                                                      const turns::Options& options) const {
+    declare();
+    auto turns = std::make_unique<BrokeredTurns>(*client, forks, options);
+    std::string problem;
+    EXPECT_TRUE(turns->enter(problem)) << problem;
+    return turns;
+  }
   // What the broker says in the end, once the process has.
   std::string end() {
     shutdown(ends[1], SHUT_RDWR);
@@ -116,6 +126,10 @@ struct BrokerTest : testing::Test {
     turns::Options made = turns::options_in(folder.path());
     made.identity = identity;
     return made;
+  }
+  // A holder loses the device soon.
+  [[nodiscard]] turns::Options fast_options() const {
+    return kit::with(options(), &turns::Options::timing, turns::Timing{});
   }
   [[nodiscard]] std::string file_of(const char* kind) const {
     for (const auto& each : std::filesystem::directory_iterator(folder.path())) {

@@ -8,17 +8,14 @@ namespace {
 
 TEST_F(BrokerTest, ItsProcessTakesTurnsWithOthersOfTheHost) {
   Served served(configuration);
-  served.declare();
-  BrokeredTurns a(*served.client, forks, options());
-  std::string problem;
-  ASSERT_TRUE(a.enter(problem)) << problem;
+  const auto a = served.joined(forks, options());
   turns::Member b(options());
   ASSERT_TRUE(b.joined);
-  EXPECT_TRUE(kit::eventually([&] { return a.contended(); }));
-  EXPECT_TRUE(a.contended());
+  EXPECT_TRUE(kit::eventually([&] { return a->contended(); }));
+  EXPECT_TRUE(a->contended());
   ASSERT_TRUE(b.turns.begin());
   std::atomic<bool> holds{false};
-  std::jthread waiting([&] { holds = a.begin(); });
+  std::jthread waiting([&] { holds = a->begin(); });
   EXPECT_TRUE(kit::eventually([&] {
     const auto all = b.turns.snapshot();
     return all.size() == 2 && (all[0].waits || all[1].waits);
@@ -27,41 +24,33 @@ TEST_F(BrokerTest, ItsProcessTakesTurnsWithOthersOfTheHost) {
   b.turns.end();
   waiting.join();
   EXPECT_TRUE(holds);
-  a.end(0);
+  a->end(0);
   EXPECT_TRUE(b.turns.begin());
-  a.leave();
+  a->leave();
   EXPECT_TRUE(kit::eventually([&] { return b.turns.snapshot().size() == 1; }));
   EXPECT_EQ(served.end(), "");
 }
 
 TEST_F(BrokerTest, AYieldThatIsInterruptedReturns) {
   Served served(configuration);
-  served.declare();
-  BrokeredTurns a(*served.client, forks, options());
-  std::string problem;
-  ASSERT_TRUE(a.enter(problem)) << problem;
+  const auto a = served.joined(forks, options());
   turns::Member b(options());
-  ASSERT_TRUE(a.begin());
+  ASSERT_TRUE(a->begin());
   std::jthread other([&] { static_cast<void>(b.turns.begin()); });
-  EXPECT_TRUE(kit::eventually([&] { return a.should_yield(); }));
+  EXPECT_TRUE(kit::eventually([&] { return a->should_yield(); }));
   const std::atomic<int> interrupt{1};
-  EXPECT_FALSE(a.yield(&interrupt));
+  EXPECT_FALSE(a->yield(&interrupt));
   b.turns.end();
 }
 
 TEST_F(BrokerTest, AHolderThatNeverYieldsLosesTheDevice) {
-  turns::Options fast = options();
-  fast.timing = {};
   Served served(configuration);
-  served.declare();
-  BrokeredTurns a(*served.client, forks, fast);
-  std::string problem;
-  ASSERT_TRUE(a.enter(problem)) << problem;
-  turns::Member b(fast);
-  ASSERT_TRUE(a.begin());
+  const auto a = served.joined(forks, fast_options());
+  turns::Member b(fast_options());
+  ASSERT_TRUE(a->begin());
   std::atomic<bool> ended{false};
   std::jthread signs([&] {
-    while (!ended) static_cast<void>(a.should_yield());
+    while (!ended) static_cast<void>(a->should_yield());
   });
   EXPECT_TRUE(b.turns.begin()) << "within about a second";
   ended = true;
@@ -69,29 +58,25 @@ TEST_F(BrokerTest, AHolderThatNeverYieldsLosesTheDevice) {
 
 // Whatever it sends but an end, it keeps the device for about a second.
 TEST_F(BrokerTest, AHolderThatBeginsAgainAndAgainLosesTheDevice) {
-  turns::Options fast = options();
-  fast.timing = {};
   Served served(configuration);
-  served.declare();
-  BrokeredTurns a(*served.client, forks, fast);
-  turns::Member b(fast);
+  const auto a = served.joined(forks, fast_options());
+  turns::Member b(fast_options());
   std::string problem;
-  ASSERT_TRUE(a.enter(problem)) << problem;
   const std::function<void()> kinds[] = {
-      [&] { static_cast<void>(a.begin()); },
+      [&] { static_cast<void>(a->begin()); },
       [&] {  // ends one of many
-        for (int i = 0; i < 3; ++i) static_cast<void>(a.begin());
-        a.end(0);
+        for (int i = 0; i < 3; ++i) static_cast<void>(a->begin());
+        a->end(0);
       },
       [&] {
-        static_cast<void>(a.should_yield());
-        static_cast<void>(a.begin());
-        static_cast<void>(a.enter(problem));
-        a.credit(1'000'000);
+        static_cast<void>(a->should_yield());
+        static_cast<void>(a->begin());
+        static_cast<void>(a->enter(problem));
+        a->credit(1'000'000);
       },
   };
   for (const auto& kind : kinds) {
-    ASSERT_TRUE(a.begin());
+    ASSERT_TRUE(a->begin());
     std::atomic<bool> is_granted{false};
     std::jthread signs([&] {
       const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
@@ -102,32 +87,27 @@ TEST_F(BrokerTest, AHolderThatBeginsAgainAndAgainLosesTheDevice) {
     is_granted = true;
     b.turns.end();
     signs.join();
-    a.leave();
-    ASSERT_TRUE(a.enter(problem)) << problem;
+    a->leave();
+    ASSERT_TRUE(a->enter(problem)) << problem;
   }
 }
 
 TEST_F(BrokerTest, AHolderWhoseTurnWasTakenTakesTurnsAsBefore) {
-  turns::Options fast = options();
-  fast.timing = {};
   Served served(configuration);
-  served.declare();
-  BrokeredTurns a(*served.client, forks, fast);
-  turns::Member b(fast);
-  std::string problem;
-  ASSERT_TRUE(a.enter(problem)) << problem;
-  ASSERT_TRUE(a.begin());
+  const auto a = served.joined(forks, fast_options());
+  turns::Member b(fast_options());
+  ASSERT_TRUE(a->begin());
   std::atomic<bool> is_granted{false};
   std::jthread signs([&] {
-    while (!is_granted) static_cast<void>(a.should_yield());
+    while (!is_granted) static_cast<void>(a->should_yield());
   });
   ASSERT_TRUE(b.turns.begin());
   is_granted = true;
   signs.join();
-  EXPECT_TRUE(a.should_yield()) << "it is not its turn any more";
+  EXPECT_TRUE(a->should_yield()) << "it is not its turn any more";
   b.turns.end();
-  ASSERT_TRUE(a.yield(nullptr));
-  a.end(0);
+  ASSERT_TRUE(a->yield(nullptr));
+  a->end(0);
   EXPECT_TRUE(kit::eventually([&] {
     const auto all = b.turns.snapshot();
     return !all[0].holds && !all[1].holds;
@@ -287,17 +267,14 @@ TEST_F(BrokerTest, DamagedTurnsEndTheBrokerOfAProcessWithACap) {
     base::Configuration capped = configuration;
     capped.settings.limits.cap.permille = cap;
     Served served(capped);
-    served.declare();
-    BrokeredTurns a(*served.client, forks, options());
-    std::string problem;
-    ASSERT_TRUE(a.enter(problem)) << problem;
-    ASSERT_TRUE(a.begin());
-    a.end(0);
+    const auto a = served.joined(forks, options());
+    ASSERT_TRUE(a->begin());
+    a->end(0);
     static_cast<void>(
-        a.should_yield());  // answered after the end of the turn has been written, which is not waited for
+        a->should_yield());  // answered after the end of the turn has been written, which is not waited for
     const std::string file = file_of("turns-");
     damage(file);
-    ASSERT_FALSE(a.begin());
+    ASSERT_FALSE(a->begin());
     if (cap != 0) {
       EXPECT_NE(served.why.get(), "");
     } else {

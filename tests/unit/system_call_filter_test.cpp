@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <fcntl.h>
+#include <functional>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -28,15 +29,27 @@ bool add_filter() {
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-TEST(SystemCallFilter, IsNoticedIfItIsNew) {
+using Expect = std::function<void(bool)>;
+
+// Filters last as long as a process does. Each expectation of the steps must hold.
+void in_child(const std::function<void(const Expect&)>& steps) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    int steps = 0;
-    const auto expect = [&](bool holds) {
-      ++steps;
-      if (!holds) _exit(steps);
-    };
+    int step = 0;
+    steps([&](bool holds) {
+      ++step;
+      if (!holds) _exit(step);
+    });
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "step " << WEXITSTATUS(status);
+}
+
+TEST(SystemCallFilter, IsNoticedIfItIsNew) {
+  in_child([](const Expect& expect) {
     expect(!has_new_system_call_filter());  // nobody has looked yet
     remember_system_call_filters();
     expect(!has_new_system_call_filter());
@@ -48,11 +61,7 @@ TEST(SystemCallFilter, IsNoticedIfItIsNew) {
     expect(!has_new_system_call_filter());
     expect(add_filter());
     expect(has_new_system_call_filter());
-    _exit(0);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0) << "step " << WEXITSTATUS(status);
+  });
 }
 
 // From now on this call fails with EPERM.
@@ -68,14 +77,7 @@ bool forbid(unsigned call) {
 
 // A filter is no reason to give up what is ours; and to close what may be the program's it is none either.
 TEST(SystemCallFilter, TakesNoDescriptorAway) {
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    int steps = 0;
-    const auto expect = [&](bool holds) {
-      ++steps;
-      if (!holds) _exit(steps);
-    };
+  in_child([](const Expect& expect) {
     VerifiedDescriptor kept;
     VerifiedDescriptor closed;
     kept.open(open("/proc/self/comm", O_RDONLY));
@@ -93,11 +95,7 @@ TEST(SystemCallFilter, TakesNoDescriptorAway) {
     kept.close();
     expect(fcntl(number, F_GETFD) >= 0);
 #endif
-    _exit(0);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0) << "step " << WEXITSTATUS(status);
+  });
 }
 
 }  // namespace

@@ -248,6 +248,22 @@ inline std::set<std::uint64_t> queues_of(const std::vector<sim::Launch>& launche
   return queues;
 }
 
+// Whichever of its slices fails.
+template <class... Arguments>
+void expect_a_failed_slice_fails_the_launch(const Arguments&... arguments) {
+  for (unsigned k = 1; k <= 20; ++k) {
+    InterposerFixture fixture(arguments...);
+    const cl_kernel kernel = fixture.make_kernel();
+    fixture.driver.fail_execution("add", k, -9999);
+    const kit::Event event = fixture.launch_event(kernel);
+    EXPECT_EQ(fixture.cl.wait({event}), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    EXPECT_LT(fixture.status(event), 0) << "slice " << k;
+    if (k == 1 || k == 20) {
+      EXPECT_EQ(fixture.status(event), -9999);
+    }
+  }
+}
+
 // An event that Cleave does not know of, as one of another API would be.
 class DriverOnlyEvent {
  public:

@@ -73,18 +73,14 @@ TEST_F(TurnsTest, DevicesHaveFilesOfTheirOwn) {
   EXPECT_TRUE(b.turns.begin());
 }
 
-TEST_F(TurnsTest, ASecondOneWaitsUntilTheFirstHasEnded) {
-  Member a(options);
-  Member b(options);
-  ASSERT_TRUE(a.turns.begin());
-  EXPECT_FALSE(a.turns.should_yield());
+// `a` has the device, gives signs of life, and goes on; `b` gets it afterwards.
+void expect_waiting_until_the_end(Member& a, Member& b) {
   std::atomic<bool> ended{false};
   std::jthread other([&] {
     EXPECT_TRUE(b.turns.begin());
     EXPECT_TRUE(ended);
     b.turns.end();
   });
-  // It gives signs of life, and goes on.
   const auto waits = [](const ParticipantReport& report) { return report.waits; };
   EXPECT_TRUE(kit::eventually([&] {
     static_cast<void>(a.turns.should_yield());
@@ -93,6 +89,14 @@ TEST_F(TurnsTest, ASecondOneWaitsUntilTheFirstHasEnded) {
   }));
   ended = true;
   a.turns.end();
+}
+
+TEST_F(TurnsTest, ASecondOneWaitsUntilTheFirstHasEnded) {
+  Member a(options);
+  Member b(options);
+  ASSERT_TRUE(a.turns.begin());
+  EXPECT_FALSE(a.turns.should_yield());
+  expect_waiting_until_the_end(a, b);
 }
 
 TEST_F(TurnsTest, ThreadsOfOneProcessShareItsTurn) {
@@ -358,20 +362,7 @@ TEST_F(TurnsTest, AProgramThatClosesItsDescriptorsJoinsAnewAndTakesTurns) {
     a.turns.end();
     return b.turns.snapshot().size() == 2;
   }));
-  std::atomic<bool> ended{false};
-  std::jthread other([&] {
-    EXPECT_TRUE(b.turns.begin());
-    EXPECT_TRUE(ended);
-    b.turns.end();
-  });
-  const auto waits = [](const ParticipantReport& report) { return report.waits; };
-  EXPECT_TRUE(kit::eventually([&] {
-    static_cast<void>(a.turns.should_yield());
-    const auto sights = a.turns.snapshot();
-    return std::any_of(sights.begin(), sights.end(), waits);
-  }));
-  ended = true;
-  a.turns.end();
+  expect_waiting_until_the_end(a, b);
 }
 
 }  // namespace
