@@ -44,11 +44,13 @@ class Modes(ProgramTest):
         super().setUpClass()
         cls.native = None
 
+    def setUp(self):
+        super().setUp()
+        Modes.native = Modes.native or self.run_native(*command())
+
     def check(self, *options, slices, **settings):
-        if Modes.native is None:
-            Modes.native = self.run_native(*command())
-        run = self.assertUnchanged(Modes.native, "run", *command(), options=options, CLEAVE_MIN_ITEMS="0", **settings)
-        self.assertEqual(run.err, Modes.native.err)
+        run = self.assertUnchanged(self.native, "run", *command(), options=options, CLEAVE_MIN_ITEMS="0", **settings)
+        self.assertEqual(run.err, self.native.err)
         self.assertGreater(run.total("split"), 0, f"launches split\n{run}")
         unsplit = sum(run.unsplit(reason) for reason in LAUNCH_REASONS)
         self.assertEqual(run.total("split") + unsplit, run.total("launches"), f"other reasons to stay unsplit\n{run}")
@@ -64,8 +66,7 @@ class Modes(ProgramTest):
                     self.assertGreater(run.total("pipelined"), 0, run)
 
     def test_single_vm_leaves_launches_unsplit(self):
-        native = self.run_native(*command())
-        run = self.assertUnchanged(native, "run", *command(), options=("--vms", "1"))
+        run = self.assertUnchanged(self.native, "run", *command(), options=("--vms", "1"))
         self.assertEqual((run.total("split"), run.unsplit("alone")), (0, run.total("launches")), run)
 
 
