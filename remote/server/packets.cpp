@@ -102,6 +102,7 @@ std::size_t most_descriptors(const ipc::Packet& packet) {
 Packet encode(const std::vector<daemon::GivenValue>& options) {
   return packet_of([&](Builder& builder) {
     std::vector<Offset<ipc::Option>> given;
+    given.reserve(options.size());
     for (const auto& [name, text] : options)
       given.push_back(ipc::CreateOption(builder, builder.CreateString(name), builder.CreateString(text)));
     return ipc::CreateOptionsDirect(builder, &given);
