@@ -112,6 +112,9 @@ TEST(RegisterAssembly, OfDeclarationsIsNoStatement) {
     const Scan scan = scan_of_body(body);
     EXPECT_TRUE(scan.assembly && scan.communicates && scan.may_wait && !scan.opaque) << body;
   }
+  EXPECT_FALSE(
+      scan_of_body("asm(\"\");", "#define J(a, b) a##b\nuint J(f, 1)(uint a) { return a; }\n").opaque);
+  EXPECT_TRUE(scan_of_body("J(as, m)(\"\");", "#define J(a, b) a##b\n").opaque);
   for (const char* text : {"asm(\"\");", "uint f(uint) asm(\"_Z12get_group_idj\");"})
     EXPECT_TRUE(scan_of_body("", text).opaque) << text;
   EXPECT_TRUE(scan_of_body("register uint r asm(\"s6\"); x = r;").opaque);

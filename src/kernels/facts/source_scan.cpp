@@ -342,7 +342,9 @@ Scan scan_pasted_names(const std::vector<const Tokens*>& texts, const Tokens& op
     found(&Scan::reads_ndrange, name, reads_cut_value(name) && pasting.can_form(name));
   scan.reads_global_id = pasting.can_form(kGlobalId);
   found(&Scan::breaks_prelude, "defined", pasting.can_join("defined"));
-  for (const Text name : kOpaque) found(&Scan::opaque, name, pasting.can_form(name));
+  // Assembly that is written out has been seen where it stands.
+  for (const Text name : kOpaque)
+    found(&Scan::opaque, name, is_in(kAssembly, name) ? pasting.can_join(name) : pasting.can_form(name));
   for (const Text part : kOpaqueWithin) found(&Scan::opaque, part, pasting.can_form_containing(part));
   for (const Text name : kCommunicates) found(&Scan::communicates, name, pasting.can_form(name));
   for (const Text part : kCommunicatesWithin)
