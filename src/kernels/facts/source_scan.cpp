@@ -65,6 +65,7 @@ constexpr Text kGlobalId = "get_global_id";
 bool reads_cut_value(Text name) { return is_replaced(name) && name != kGlobalId; }
 
 void classify_name(Text name, Scan& scan) {
+  if (name.size() == 1) return;  // as half of a program's are, and no word of the lists
   scan.reads_ndrange |= reads_cut_value(name);
   scan.reads_global_id |= name == kGlobalId;
   scan.opaque |= contains(kOpaque, name) || contains_any(kOpaqueWithin, name);

@@ -9,6 +9,7 @@ namespace {
 using Text = std::string_view;
 
 constexpr std::array<Text, 7> kAmbiguous = {"<%", "%>", "<:", ":>", "%:", "\\u", "\\U"};
+constexpr Text kBeginsAmbiguous = "<%:\\";
 
 // How much of a place that is ambiguous is shown.
 constexpr std::size_t kShown = 16;
@@ -66,7 +67,9 @@ class Lexer {
 
   void token(char c) {
     const Text two = text_.substr(at_, 2);
-    tokens_.unambiguous &= std::find(kAmbiguous.begin(), kAmbiguous.end(), two) == kAmbiguous.end();
+    if (kBeginsAmbiguous.find(c) != Text::npos) {
+      tokens_.unambiguous &= std::find(kAmbiguous.begin(), kAmbiguous.end(), two) == kAmbiguous.end();
+    }
     tokens_.unambiguous &= c != '$' && static_cast<unsigned char>(c) < 0x80;
     if (starts_name(c)) return name();
     if (is_digit(c) || (c == '.' && two.size() == 2 && is_digit(two[1]))) return number();
