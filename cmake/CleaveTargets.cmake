@@ -56,11 +56,24 @@ macro(cleave_merge_files)
   endif()
 endmacro()
 
+# What most files include, read once for all of them. ccache keeps no results of what is compiled so.
+option(CLEAVE_PRECOMPILE "Precompile the headers that most files include" OFF)
+if(CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CLEAVE_PRECOMPILE OFF)
+endif()
+set(cleave_common_headers <algorithm> <array> <atomic> <chrono> <filesystem> <fstream> <functional> <map> <memory> <optional> <span>
+                          <string> <thread> <unordered_map> <utility> <vector>)
+
 # One folder of src/: cleave_folder(NAME SOURCES ... USES ...). USES are the folders it may include.
 function(cleave_folder name)
   cmake_parse_arguments(arg "" "" "SOURCES;USES" ${ARGN})
   add_library(cleave_${name} STATIC ${arg_SOURCES})
   target_link_libraries(cleave_${name} PUBLIC cleave_options)
+  if(CLEAVE_PRECOMPILE AND name STREQUAL base)
+    target_precompile_headers(cleave_base PRIVATE ${cleave_common_headers})
+  elseif(CLEAVE_PRECOMPILE)
+    target_precompile_headers(cleave_${name} REUSE_FROM cleave_base)
+  endif()
   foreach(use IN LISTS arg_USES)
     target_link_libraries(cleave_${name} PUBLIC cleave_${use})
   endforeach()
