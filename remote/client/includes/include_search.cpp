@@ -38,7 +38,7 @@ bool append_contents(const base::FileDescriptor& file, std::string& text, std::u
   const std::size_t begin = text.size();
   for (std::size_t end = begin;;) {
     text.resize(end + kStep);
-    const ssize_t got = read(file.get(), text.data() + end, kStep);
+    const ssize_t got = ::read(file.get(), text.data() + end, kStep);
     text.resize(end + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return got == 0;
