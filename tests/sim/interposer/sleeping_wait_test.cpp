@@ -6,7 +6,7 @@
 
 #include "tests/kit/eventually.h"
 #include "tests/sim/interposer/interposer_fixture.h"
-#include "tests/unit/fake_monitor.h"
+#include "tests/unit/neighbours/fake_monitor.h"
 
 namespace cleave {
 namespace {

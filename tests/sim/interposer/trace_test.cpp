@@ -11,7 +11,7 @@
 #include "tests/kit/eventually.h"
 #include "tests/kit/temporary_folder.h"
 #include "tests/sim/interposer/turn_fixture.h"
-#include "tests/unit/fake_monitor.h"
+#include "tests/unit/neighbours/fake_monitor.h"
 
 namespace cleave {
 namespace {

@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "tests/unit/fake_monitor.h"
+#include "tests/unit/neighbours/fake_monitor.h"
 
 namespace cleave::neighbours {
 namespace {

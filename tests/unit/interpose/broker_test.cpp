@@ -1,7 +1,7 @@
 // A broker, beside other processes of its host.
 #include "interpose/broker/broker.h"
 
-#include "tests/unit/broker_fixture.h"
+#include "tests/unit/interpose/broker_fixture.h"
 
 namespace cleave::interpose {
 namespace {

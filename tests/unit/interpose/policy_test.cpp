@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/decided_launch.h"
+#include "tests/unit/plan/decided_launch.h"
 
 namespace cleave::interpose {
 namespace {

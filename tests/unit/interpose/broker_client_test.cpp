@@ -2,7 +2,7 @@
 #include <functional>
 
 #include "interpose/broker/brokered_turns.h"
-#include "tests/unit/broker_fixture.h"
+#include "tests/unit/interpose/broker_fixture.h"
 
 namespace cleave::interpose {
 namespace {

@@ -14,7 +14,7 @@
 #include "tests/kit/eventually.h"
 #include "tests/kit/temporary_folder.h"
 #include "tests/kit/threads.h"
-#include "tests/unit/fake_monitor.h"
+#include "tests/unit/neighbours/fake_monitor.h"
 
 namespace cleave::neighbours {
 namespace {

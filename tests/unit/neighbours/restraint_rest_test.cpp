@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "neighbours/restraint.h"
-#include "tests/unit/restraint_host.h"
+#include "tests/unit/neighbours/restraint_host.h"
 
 namespace cleave::neighbours {
 namespace {

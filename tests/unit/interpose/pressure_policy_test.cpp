@@ -15,7 +15,7 @@
 
 #include "interpose/policies/policy.h"
 #include "neighbours/restraint.h"
-#include "tests/unit/decided_launch.h"
+#include "tests/unit/plan/decided_launch.h"
 
 namespace cleave::interpose {
 namespace {

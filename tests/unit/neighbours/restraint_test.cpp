@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/restraint_host.h"
+#include "tests/unit/neighbours/restraint_host.h"
 
 namespace cleave::neighbours {
 namespace {
