@@ -2,7 +2,7 @@
 // user event commands of another queue.
 #include <cstdio>
 
-#include "tests/e2e/remote/plain_program.h"
+#include "tests/e2e/remote/programs/plain_program.h"
 
 int main() {
   constexpr std::size_t kItems = 256;
