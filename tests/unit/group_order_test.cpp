@@ -32,7 +32,7 @@ int severity(const std::string& verdict) {
 
 std::vector<std::filesystem::path> idioms() {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(CLEAVE_IDIOMS)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(CLEAVE_IDIOMS)) {
     if (entry.path().extension() == ".cl") files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());

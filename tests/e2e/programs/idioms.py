@@ -11,7 +11,7 @@ ITEMS = 4096
 context = cl.Context([cl.get_platforms()[0].get_devices()[0]])
 queue = cl.CommandQueue(context)
 flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-for file in sorted(Path(sys.argv[1]).glob("*.cl")):
+for file in sorted(Path(sys.argv[1]).rglob("*.cl")):
     text = file.read_text()
     verdict, _, options = text.splitlines()[0].removeprefix("// ").partition(":")
     if verdict not in sys.argv[2:]:

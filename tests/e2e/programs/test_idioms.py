@@ -12,7 +12,7 @@ VERDICTS = ("waits", "in order", "any order")
 
 
 def count(verdict):
-    return sum(file.read_text().startswith(f"// {verdict}") for file in IDIOMS.glob("*.cl"))
+    return sum(file.read_text().startswith(f"// {verdict}") for file in IDIOMS.rglob("*.cl"))
 
 
 class Idioms(ProgramTest):
