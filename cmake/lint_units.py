@@ -14,8 +14,8 @@ ROOT = Path(__file__).resolve().parents[1]
 # The folders of which each file is made: about as much for each of two processors.
 GROUPS = {"src": "local", "icd": "local", "slurm": "local", "remote": "remote", "monitor": "remote"}
 # One of the checks looks through a whole file for each of the hundred functions of this header that it complains of. Who includes it
-# stays apart.
-APART = "#include <CLI/CLI.hpp>"
+# is with the command, and nobody else.
+COMMAND = "#include <CLI/CLI.hpp>"
 OURS = re.compile(rf"{re.escape(str(ROOT))}/(?:build/[\w-]+/)?(src|icd|monitor|remote|slurm|bench/(?:programs|remote))/(?!.*/(?:tests/|cmake_pch))")
 INCLUDED = re.compile(r'#include "([^"]+\.cpp)"')
 MAIN = re.compile(r"^int main\(", re.M)
@@ -53,11 +53,13 @@ def main():
         if not ours:
             continue
         texts = {file: Path(file).read_text() for file in sources(entry)}
-        if not texts or ours[1] not in GROUPS or any(MAIN.search(text) for text in texts.values()):
+        has_main = any(MAIN.search(text) for text in texts.values())
+        is_command = has_main and any(COMMAND in text for text in texts.values())
+        if not texts or ours[1] not in GROUPS or (has_main and not is_command):
             entries.append(command(build, entry["file"], flags(entry["command"])))
             continue
         for file, text in texts.items():
-            name = Path(file).stem if APART in text else GROUPS[ours[1]]
+            name = "command" if is_command or COMMAND in text else GROUPS[ours[1]]
             files, options = merged.setdefault(name, ({}, {}))
             files[file] = None
             options.update(dict.fromkeys(flags(entry["command"])))
