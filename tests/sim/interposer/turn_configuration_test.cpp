@@ -22,8 +22,9 @@ TEST(TurnsOnProcessors, BeginWhenACapAppears) {
   sim::Driver driver(
       kit::with(default_driver(), &sim::Options::device_type, cl_device_type{CL_DEVICE_TYPE_CPU}));
   base::ForkLocks forks;
+  learn::CostTable costs;
   interpose::TurnDevices devices(forks, sim::Driver::table(), driver.clock(), configuration.settings, live,
-                                 nullptr);
+                                 costs, nullptr);
   interpose::ObjectRecords records(forks);
   interpose::Devices known(forks, sim::Driver::table(), configuration.settings, records);
   interpose::QueueRecord queue;
