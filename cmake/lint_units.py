@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-# The folders of which each file is made: about as much for each of two processors.
-GROUPS = {"src": "local", "icd": "local", "slurm": "local", "remote": "remote", "monitor": "remote"}
+# The folders of which each file is made, about as much for each of two processors. The faces all define the same functions.
+GROUPS = {"src": "local", "slurm": "local", "remote": "remote", "monitor": "remote"}
 # One of the checks looks through a whole file for each of the hundred functions of this header that it complains of. Who includes it
 # is with the command, and nobody else.
 COMMAND = "#include <CLI/CLI.hpp>"
