@@ -29,6 +29,12 @@ plan::LaunchMethod held_back(plan::LaunchMethod method, std::size_t in_flight) {
 
 }  // namespace
 
+// A launch that is whole because there was no room for its slices has waited as long as it may.
+void TurnPacer::make_room() {
+  if (plan_.decision.unsplit_reason == plan::UnsplitReason::shared) return;
+  static_cast<void>(use_->make_room(Room::for_launch, plan_.cost.duration));
+}
+
 // A kernel that may wait for the program, which must not wait for it, is not counted as in flight.
 bool TurnPacer::wants_event(const Call& call) {
   return !plan_.kernel->facts.may_wait && use_->wants_event(whole(call, nullptr));

@@ -21,7 +21,7 @@ class TurnPacer final : public LaunchPacer {
   TurnPacer(Interposer& p, const LaunchPlan& plan, TurnUse& use, Feeder::Caller* caller = nullptr)
       : LaunchPacer(p, plan), use_(use), caller_(caller) {}
 
-  void make_room() override { static_cast<void>(use_->make_room(Room::for_launch, plan_.cost.duration)); }
+  void make_room() override;
   [[nodiscard]] bool wants_event(const Call& call) override;
   // The launch is in flight, so that the device is not given away before it has ended. It is flushed, with what it waits for, since
   // its end may be waited for before the program flushes it.
