@@ -10,7 +10,7 @@ namespace cleave::remote::server {
 namespace {
 
 // The packet in a copy of these bytes, which is kept until the next call.
-const ipc::Packet* read(std::span<const std::byte> bytes, std::size_t descriptors = 0) {
+const ipc::Packet* read_packet(std::span<const std::byte> bytes, std::size_t descriptors = 0) {
   static std::vector<std::uint64_t> aligned;
   aligned.assign(bytes.size() / sizeof aligned[0] + 1, 0);
   std::memcpy(aligned.data(), bytes.data(), bytes.size());
@@ -19,7 +19,7 @@ const ipc::Packet* read(std::span<const std::byte> bytes, std::size_t descriptor
 
 template <typename Table>
 auto again(const Packet& packet) {
-  const ipc::Packet* const received = read(bytes_of(packet));
+  const ipc::Packet* const received = read_packet(bytes_of(packet));
   EXPECT_TRUE(received != nullptr && received->body_as<Table>() != nullptr);
   return decode(*received->body_as<Table>());
 }
@@ -59,14 +59,14 @@ TEST(Packets, WhatIsWrittenIsRead) {
 
 TEST(Packets, LongTextsAreCut) {
   const Packet packet = encode(ipc::ReportKind::ended, std::string(5000, 'x'));
-  ASSERT_NE(read(bytes_of(packet)), nullptr);
-  EXPECT_EQ(read(bytes_of(packet))->body_as_Report()->text()->size(), kMaxReportText);
+  ASSERT_NE(read_packet(bytes_of(packet)), nullptr);
+  EXPECT_EQ(read_packet(bytes_of(packet))->body_as_Report()->text()->size(), kMaxReportText);
   EXPECT_EQ(again<ipc::PeerMessage>(encode(PeerMessage{.why = std::string(5000, 'x')})).why.size(),
             kMaxReason);
 }
 
 TEST(Packets, WhatTheSchemaCannotExpressIsChecked) {
-  const auto is_refused = [](const Packet& packet) { return read(bytes_of(packet)) == nullptr; };
+  const auto is_refused = [](const Packet& packet) { return read_packet(bytes_of(packet)) == nullptr; };
   const auto with = [](auto change) {
     PeerMessage message = kFetch;
     change(message);
@@ -85,7 +85,7 @@ TEST(Packets, WhatTheSchemaCannotExpressIsChecked) {
   flatbuffers::FlatBufferBuilder builder;
   for (const auto type : {ipc::Body::NONE, static_cast<ipc::Body>(200)}) {
     builder.Finish(ipc::CreatePacket(builder, type, ipc::CreateCounters(builder).Union()));
-    EXPECT_EQ(read(std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()))), nullptr);
+    EXPECT_EQ(read_packet(std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()))), nullptr);
     builder.Clear();
   }
 }
@@ -93,7 +93,7 @@ TEST(Packets, WhatTheSchemaCannotExpressIsChecked) {
 TEST(Packets, OnlyWhatHasDescriptorsMayComeWithSome) {
   const auto most = [](const Packet& packet) {
     std::size_t count = 0;
-    while (count < 9 && read(bytes_of(packet), count) != nullptr) ++count;
+    while (count < 9 && read_packet(bytes_of(packet), count) != nullptr) ++count;
     return count - 1;
   };
   EXPECT_EQ(most(encode(Assignment{})), 2U);
@@ -109,7 +109,7 @@ TEST(Packets, OnlyWhatHasDescriptorsMayComeWithSome) {
 TEST(Packets, WhatIsCutIsRefused) {
   for (const Packet& good : {encode(kFetch), encode(Assignment{kClient, kGrant})}) {
     for (std::size_t size = 0; size < good.size() / 2; ++size)
-      EXPECT_EQ(read(bytes_of(good).first(size)), nullptr) << size;
+      EXPECT_EQ(read_packet(bytes_of(good).first(size)), nullptr) << size;
   }
 }
 
