@@ -21,7 +21,7 @@ SHORT_TIMEOUT = 1000  # milliseconds, of servers one of which falls silent
 
 # What the features of a server that can be asked for contents, and asks others, look like on the wire; and of an older one.
 OFFERS, FETCHES = 1 << 8, 1 << 9
-FEATURES = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 6 | 1 << 7 | OFFERS | FETCHES | 1 << 11
+FEATURES = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 6 | 1 << 7 | OFFERS | FETCHES | 1 << 11 | 1 << 12
 
 
 def free_port():
