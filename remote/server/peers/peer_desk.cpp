@@ -35,9 +35,9 @@ bool PeerDesk::fail(const PeerMessage& request, std::string why) const {
                .why = std::move(why)});
 }
 
-void PeerDesk::handle(PeerMessage request) {
+void PeerDesk::handle(const PeerMessage& request) {
   if (request.kind == PeerMessage::Kind::offer) offer(request);
-  if (request.kind == PeerMessage::Kind::fetch) begin_fetch(std::move(request));
+  if (request.kind == PeerMessage::Kind::fetch) begin_fetch(request);
 }
 
 void PeerDesk::offer(const PeerMessage& request) {
@@ -88,7 +88,7 @@ bool PeerDesk::deliver(const OfferedContents& contents, int descriptor) const {
               descriptor);
 }
 
-void PeerDesk::begin_fetch(PeerMessage request) {
+void PeerDesk::begin_fetch(const PeerMessage& request) {
   constexpr const char* kTooMany = "too many transfers are under way";
   const std::uint64_t worker = request.worker;
   if (!count_fetch(worker)) return void(fail(request, kTooMany));

@@ -37,7 +37,7 @@ class PeerDesk {
   void count_in(FrontCounters& counters) { counters_ = &counters; }
 
   // A worker's message, as the supervisor has passed it on. Does not wait.
-  void handle(PeerMessage request) CLEAVE_EXCLUDES(mutex_);
+  void handle(const PeerMessage& request) CLEAVE_EXCLUDES(mutex_);
 
   // A server that wants contents: lets it prove that it may have them, which uses up its ticket. Empty: it has not; `why` says
   // what it did.
@@ -60,7 +60,7 @@ class PeerDesk {
   bool send(const PeerMessage& message, int descriptor = -1) const;
   bool fail(const PeerMessage& request, std::string why) const;
   void offer(const PeerMessage& request) CLEAVE_EXCLUDES(mutex_);
-  void begin_fetch(PeerMessage request) CLEAVE_EXCLUDES(mutex_);
+  void begin_fetch(const PeerMessage& request) CLEAVE_EXCLUDES(mutex_);
   void fetch(const PeerMessage& request);
   std::unique_ptr<Stream> connect(const PeerMessage& request, bool& is_tls, std::string& why) const;
   bool count_fetch(std::uint64_t worker) CLEAVE_EXCLUDES(mutex_);

@@ -41,9 +41,10 @@ std::string advice_for(const Cause& cause) {
   const std::string construct = "`" + cause.construct + "`";
   switch (cause.way) {
     case Cause::Way::uses:
-      if (cause.finding == Cause::Finding::assembly)
+      if (cause.finding == Cause::Finding::assembly) {
         return "do without " + construct +
                "; or, if it does not see its work-group, name the kernel in CLEAVE_ALLOW";
+      }
       return cause.finding == Cause::Finding::opaque || cause.finding == Cause::Finding::breaks_prelude
                  ? "do without " + construct + " in the kernel and in what it calls"
                  : "";
