@@ -117,13 +117,16 @@ cl_int ask_driver(cl_device_type type, std::vector<Object*>& found) {
         connection,
         {.what = wire::InfoSubject::devices_of_type, .object = catalog.only_platform, .input = input}, ids);
   });
+  if (error != CL_SUCCESS) return error;
   for (Object* const device : catalog.devices) {
     const Id id = state_of<DeviceState>(*device).id;
     for (std::size_t at = 0; at + sizeof id <= ids.size(); at += sizeof id) {
-      if (std::memcmp(&id, ids.data() + at, sizeof id) == 0) found.push_back(device);
+      if (std::memcmp(&id, ids.data() + at, sizeof id) != 0) continue;
+      found.push_back(device);
+      break;
     }
   }
-  return error;
+  return found.empty() ? CL_DEVICE_NOT_FOUND : CL_SUCCESS;  // callers rely on a first device
 }
 
 }  // namespace
