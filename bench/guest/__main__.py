@@ -46,6 +46,7 @@ def check_needs(build, folder):
         build / "bin/cleave-monitord": "build Cleave, with the daemon",
         build / "bench/steady": "build Cleave with -DCLEAVE_BENCH=ON",
         private_libvirt.LIBVIRTD or Path("libvirtd"): "install libvirt-daemon",
+        private_libvirt.QEMU_DRIVER or Path("libvirt_driver_qemu.so"): "install libvirt-daemon-driver-qemu",
         private_libvirt.VIRSH or Path("virsh"): "install libvirt-clients",
         private_libvirt.QEMU or Path("qemu-system-x86_64"): "install qemu-system-x86",
         DRIVER: "install pocl-opencl-icd",

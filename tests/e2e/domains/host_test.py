@@ -1,6 +1,5 @@
 """A host: a libvirtd with real domains (QEMU, emulated), the daemon that counts them, and programs that follow the count."""
 
-import glob
 import os
 import platform
 import queue
@@ -24,7 +23,6 @@ from support.options import OPTIONS, skip
 
 HERE = Path(__file__).parent
 KERNEL = OPTIONS.guest / "vmlinuz"
-QEMU_DRIVER = "/libvirt/connection-driver/libvirt_driver_qemu.so"
 HEARTBEAT = 200  # milliseconds
 INTERVAL = 400  # milliseconds between listings, and between samples of processor times
 
@@ -34,10 +32,7 @@ def skip_without_prerequisites():
     needs = (
         (platform.machine() == "x86_64", "an x86-64 machine"),
         (private_libvirt.LIBVIRTD, "libvirtd: install the package libvirt-daemon"),
-        (
-            [found for folder in ("/usr/lib*", "/usr/lib/*") for found in glob.glob(folder + QEMU_DRIVER)],
-            "libvirt's QEMU driver: install the package libvirt-daemon-driver-qemu",
-        ),
+        (private_libvirt.QEMU_DRIVER, "libvirt's QEMU driver: install the package libvirt-daemon-driver-qemu"),
         (private_libvirt.VIRSH, "virsh: install the package libvirt-clients"),
         (private_libvirt.QEMU, "qemu-system-x86_64: install the package qemu-system-x86"),
         (shutil.which("socat"), "socat: install the package socat"),

@@ -4,6 +4,7 @@ It is an unprivileged ("session") libvirtd, whose environment says where everyth
 process owner (process_owner.py).
 """
 
+import glob
 import json
 import os
 import shutil
@@ -16,6 +17,10 @@ from support import polling
 
 TIMEOUT = 90  # seconds until something that should happen is taken never to
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # users' own often lack sbin
+QEMU_DRIVER = next(iter([
+    driver for folder in ("/usr/lib*", "/usr/lib/*")
+    for driver in glob.glob(f"{folder}/libvirt/connection-driver/libvirt_driver_qemu.so")
+]), None)
 LIBVIRTD = shutil.which("libvirtd", path=SYSTEM_PATH)
 VIRSH = shutil.which("virsh", path=SYSTEM_PATH)
 QEMU = shutil.which("qemu-system-x86_64", path=SYSTEM_PATH)
