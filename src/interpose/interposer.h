@@ -81,8 +81,8 @@ class Interposer {
 
   [[nodiscard]] const base::Settings& settings() const { return configuration.settings; }
 
-  // Whether this interposer splits launches (SplitOwner). The first call, at the first launch, also starts asking for
-  // neighbours, enters the registry and loads measured costs.
+  // Whether this interposer splits launches (SplitOwner). The first call, at the first launch, also starts the query
+  // for neighbours, enters the registry and loads measured costs.
   bool begin_splitting() { return owner.has_begun() || (!owner.is_another() && begin()); }
 
   // Without explanations.
@@ -91,8 +91,8 @@ class Interposer {
   [[nodiscard]] observe::Explanations explanations(
       const std::vector<observe::Counters::Named>& kernels) const;
 
-  // The process exits: writes what was counted to the places that the settings name, if there was a launch, and ends what
-  // runs beside the program. Calls may still come.
+  // The process exits: writes what was counted to the places that the settings name, if there was a launch, and ends
+  // the threads that run in parallel with the program. Calls may still come.
   void end() noexcept;
   void write_summary(bool without_launches = false, bool may_open = true) noexcept;
 

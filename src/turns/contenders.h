@@ -1,4 +1,5 @@
-// Who of those that ask may have the device now, and by which weight: caps and tenants, as the scheduler sees them.
+// Which of the requesting participants may have the device now, and with which weight: caps and tenants, as the
+// scheduler sees them.
 //
 // Thread-safe: pure functions over the caller's memory. None allocates or throws.
 #pragma once
@@ -23,17 +24,17 @@ namespace cleave::turns {
 // Weights here are in units of a part of those that users set, so that a tenant's may be divided among its processes.
 inline constexpr std::uint32_t kWeightUnit = 1024;
 
-// A set of those that ask, with their weights: each one's own, or its part of its tenant's, which is divided among those of
-// its class that ask.
+// A set of requesting participants with their weights: each one's own, or its part of its tenant's, which is divided
+// among those of its class that request the device.
 class Contenders {
  public:
-  // Those that may have the device now: whom no cap holds back, or, if there are none, those that may borrow; empty if there are
-  // none of these either. And `also`, if it asks.
+  // Those that may have the device now: those within their caps or, if there are none, those that may borrow; empty if
+  // there are none of these either. And `also`, if it requests the device.
   Contenders(const View& state, Ns now, std::uint32_t also = kNobody);
 
   [[nodiscard]] bool has(std::uint32_t slot) const { return slot < count_ && weights_[slot] != 0; }
   [[nodiscard]] std::uint32_t weight(std::uint32_t slot) const { return weights_[slot]; }
-  // The first class, or the first from `from` on; kPriorities if there is nobody.
+  // The first class with a member, or the first from `from` on; kPriorities if there is none.
   [[nodiscard]] unsigned first_class(const View& state, unsigned from = 0) const;
 
  private:
@@ -44,10 +45,11 @@ class Contenders {
   std::uint32_t count_ = 0;
 };
 
-// The weight of a participant, whether it asks or not: by as many of its tenant as would ask with it.
+// The weight of a participant, whether it requests the device or not: its tenant's weight, divided by as many as would
+// request it together with this one.
 [[nodiscard]] std::uint32_t weight_of(const View& state, std::uint32_t slot);
 
-// Whether somebody asks whom no cap holds back and who does not share the limits of `slot`.
+// Whether a participant requests the device that is within its cap and does not share the limits of `slot`.
 [[nodiscard]] bool others_want_it(const View& state, std::uint32_t slot, Ns now);
 
 // How much device time a cap allows beyond itself: `burst`, what may be owed before one is held back; and `late`, what one
@@ -69,7 +71,8 @@ void charge_caps(const View& state, std::uint32_t slot, Ns from, Ns until, Toler
 void confine_caps(const View& state, std::uint32_t slot, const Participant& then, Ns since, Ns until,
                   Tolerance tolerance);
 
-// So much of what `slot` owes since it got the device is not owed after all. Not of those that may borrow, who perhaps owe nothing.
+// Forgives this much of what `slot` owes since it got the device. Not for those that may borrow, which perhaps owe
+// nothing.
 void credit_caps(const View& state, std::uint32_t slot, Ns time, Ns now, Tolerance tolerance);
 
 }  // namespace cleave::turns

@@ -21,7 +21,7 @@ class Grace {
 
   void observe_gap(Ns gap);
 
-  // 0: the device is given away at once.
+  // 0: the device is passed on at once.
   [[nodiscard]] Ns grace() const;
 
  private:

@@ -1,5 +1,5 @@
-// Who is next, and for how long: what the protocol of turns (protocol.h) leaves open. An interface, so that the protocol is
-// checked for every choice that a policy could make.
+// Which participant is next, and for how long: what the protocol of turns (protocol.h) leaves open. An interface, so
+// that the protocol can be checked for every choice that a policy could make.
 //
 // Implementations are thread-safe: pure functions over the given state, which must be sane (state.h). None allocates.
 #pragma once
@@ -18,11 +18,11 @@ class Policy {
   // A new participant: nonce, weight and class are set, everything else is new.
   virtual void enter(View state, std::uint32_t slot) const = 0;
 
-  // `slot` begins to want the device, or stops wanting it. Requires: it exists and does not ask yet, or asks.
+  // `slot` begins to request the device, or stops. Requires: it exists and is not requesting it yet, or is.
   virtual void ask(View state, std::uint32_t slot, Ns now) const = 0;
   virtual void rest(View state, std::uint32_t slot) const = 0;
 
-  // `slot`, which asks, has had the device in this time.
+  // `slot`, which requests the device, has had it for this time.
   virtual void charge(View state, std::uint32_t slot, Ns from, Ns until) const = 0;
 
   // Of what `slot`, the holder, was charged with until now, it has left the device idle for so long.
@@ -32,13 +32,13 @@ class Policy {
   virtual void change(View state, std::uint32_t slot, std::uint32_t weight, Priority priority,
                       Ns now) const = 0;
 
-  // Who of those that ask gets the device next; kNobody if no one asks, or may have it now.
+  // Which requesting participant gets the device next; kNobody if none requests it, or none may have it now.
   [[nodiscard]] virtual std::uint32_t pick(View state, Ns now) const = 0;
 
-  // Whether the holder, charged until now, should give the device away at this slice boundary.
+  // Whether the holder, charged until now, should pass the device on at this slice boundary.
   [[nodiscard]] virtual bool should_yield(View state, Ns now) const = 0;
 
-  // From when on `slot` may have the device, if nobody else asks for it: `now`, or later.
+  // From when on `slot` may have the device if no other participant requests it: `now`, or later.
   [[nodiscard]] virtual Ns ready_at(const View& state, std::uint32_t slot, Ns now) const = 0;
 };
 

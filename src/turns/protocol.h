@@ -1,17 +1,20 @@
 // How participants take turns: the transitions of the shared state. Each function is one atomic step of one participant, over
 // a sane state (state.h), and changes nothing else. What a step changes in an entry's `wakes` is whom it wakes.
 //
-//   - One participant holds the device. Giving it away names the next holder in the same step, so there is no race for it.
-//   - The others that ask sleep until they are woken. One of them is the guard: it looks after the holder, which shows a
-//     sign of life at every slice boundary. Whose signs are late is asked after (is it alive?), and a holder without one
-//     for a whole lease loses its turn: it is stopped, or its kernel is too long.
-//   - A guard that is dead or stopped is replaced by the holder, or by any other that asks, each of which looks once in a
-//     lease.
-//   - So a participant is woken for its turn, once to become the guard, and while it is the guard when the holder begins to
-//     idle; and never depends on a process that does not run.
+//   - One participant holds the device. Passing it on names the next holder in the same step, so there is no race for
+//     it.
+//   - The other requesting participants sleep until they are woken. One of them is the guard: it watches the holder,
+//     which sends a heartbeat at every slice boundary. If the heartbeat is late, the guard checks whether the holder is
+//     alive; a holder without a heartbeat for a whole lease loses its turn, because it is stopped or its kernel is too
+//     long.
+//   - A guard that is dead or stopped is replaced by the holder, or by any other requesting participant, each of which
+//     checks once per lease.
+//   - So a participant is woken for its turn, once to become the guard, and, while it is the guard, when the holder
+//     becomes idle; and it never depends on a process that does not run.
 //
-// A policy may let those that ask wait although nobody holds the device, for their caps. Each looks again by itself when it
-// may have it, and at least once in a lease; also while somebody holds the device, who may give it back to nobody before.
+// A policy may make participants wait for their caps although the device has no holder. Each checks again by itself
+// when it may have the device, and at least once per lease; also while another one holds the device, which may leave it
+// without a holder before.
 //
 // A step may be interrupted for good (its process is killed) between the writing of the entries and that of the header; the
 // tests check that too.
@@ -25,7 +28,7 @@
 namespace cleave::turns {
 
 struct Timing {
-  Ns check = 5'000'000;    // without a sign of life for so long, the guard asks whether the holder is alive
+  Ns check = 5'000'000;    // without a heartbeat for so long, the guard checks whether the holder is alive
   Ns lease = 100'000'000;  // without one for so long, the holder has lost its turn
 };
 
@@ -75,14 +78,14 @@ class Protocol {
     return ask(state, self, now, liveness);
   }
 
-  // Nobody of those who have got the device has shown a sign of life for a while: all others that ask cease to, but for the holder,
-  // whose lease ends. Those that live ask again when they look, within a lease.
+  // None of those that have got the device has sent a heartbeat for a while: all other requests are dropped, except the
+  // holder's, whose lease ends. Live participants request the device again when they check, within a lease.
   void pass_over_others(View state, Self self) const;
 
   // The holder is at a slice boundary, with nothing on the device any more: it goes on, or waits for its next turn.
   [[nodiscard]] Answer pass(View state, Self self, Ns now, const Liveness& liveness) const;
 
-  // Whether pass() would do more than show a sign of life. May be asked of a copy that is out of date.
+  // Whether pass() would do more than send a heartbeat. May be called with a copy that is out of date.
   [[nodiscard]] bool should_pass(View state, Self self, Ns now) const;
 
   // The holder has nothing to do. It keeps the device for `grace`, unless somebody should have it before.

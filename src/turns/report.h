@@ -61,7 +61,7 @@ struct DeviceReport {
   std::string device;  // printable; empty if it does not say
   FileState state = FileState::missing;
   std::string problem;       // why it is not usable, in a line
-  bool is_declared = false;  // by somebody: else launches are made as if nobody shared the device
+  bool is_declared = false;  // a participant has declared an intent; otherwise no turns are taken
   std::vector<ParticipantReport> participants;
   std::vector<TenantReport> tenants;
 };

@@ -27,8 +27,8 @@
 //     others had the device. The excess of a long kernel is paid off afterwards.
 //   - Caps and reports are of the time in which the device was in use; shares are of the time for which it was held, since no other
 //     participant could use it meanwhile.
-//   - The holder keeps the device until it has had its stretch. Before that it gives it away only to a higher class, or to a participant
-//     with an earlier deadline that has requested it since.
+//   - The holder keeps the device until it has had its stretch. Before that it passes it on only to a higher class, or
+//     to a participant with an earlier deadline that has requested it since.
 //
 // Thread-safe: pure functions.
 #pragma once
@@ -46,7 +46,7 @@ struct Remembered {
   Ns at = 0;               // the time of that step; for the holder, the time up to which it has been charged
   Ns idle_until = 0;       // for the holder
   bool shares = false;     // whether it has its limits in common with others
-  std::uint64_t left = 0;  // how many others had left by then
+  std::uint64_t left = 0;  // how many others had left at that time
 };
 
 class Scheduler final : public Policy {

@@ -1,18 +1,18 @@
-// The file in which the participants of one device keep their state: FOLDER/turns-HASH, where the hash is that of the device's
-// identity and the file's version, so that what another version of Cleave has left is in nobody's way. It is one file for
-// processes of all users and containers that share the folder.
+// The file in which the participants of one device keep their state: FOLDER/turns-HASH, where the hash is that of the
+// device's identity and the file's version, so that files of other versions of Cleave do not interfere. Processes of
+// all users and containers that share the folder share the file.
 //
 // The file is not trusted. It is read and written with pread() and pwrite(), and what is read is made sane; it is mapped too, but
 // only the kernel uses the mapping, as the address of futexes. So a file that another process has truncated, where an access
 // to the mapping would end this process, is an error of a call here.
 //
-// Atomic steps: a step takes a lock on a byte of the file, which the kernel releases however a process ends. Who holds it
-// for too long is stopped; then the next lock byte is used, and what the stopped one writes later is dropped by itself. Each
-// participant holds a lock on the byte of its slot as long as it lives, which tells the others so; unlike a process id it
-// means the same in every container.
+// Atomic steps: a step takes a lock on a byte of the file, which the kernel releases however a process ends. A process
+// that holds it for too long is assumed to be stopped; then the next lock byte is used, and the stopped process
+// discards its own late write. Each participant holds a lock on the byte of its slot for its lifetime, which shows the
+// others that it lives; unlike a process id this means the same in every container.
 //
-// A step waits at most 100 ms for locks, whoever holds them and whatever the file says: then the file counts as unusable, for this
-// process and for good. Nothing else here waits, but wait_for_wake() and wait_for_members().
+// A step waits at most 100 ms for locks, whatever holds them and whatever the file contains: after that the file counts
+// as unusable, for this process and permanently. Nothing else here waits, but wait_for_wake() and wait_for_members().
 //
 // Thread-safe but for update(), look() and claim_slot(), which are for one thread at a time.
 #pragma once
@@ -50,8 +50,8 @@ class SharedFile final : public Liveness {
       sizeof(Header) + kMaxParticipants * sizeof(Participant) + kMaxTenants * sizeof(TenantTotals);
   static constexpr std::size_t kTotals = sizeof(Header) + kMaxParticipants * sizeof(Participant);
 
-  // Opens the file, or makes it and the folder. If that is not possible, null, and `problem` says why in one line. A new
-  // file may be written by those who may write the folder.
+  // Opens the file, or creates it and the folder. If that is not possible, null, and `problem` says why in one line. A
+  // new file is writable for the users who may write to the folder.
   static std::shared_ptr<SharedFile> open(const std::string& folder, const std::string& identity,
                                           std::string& problem);
   static std::string name_for(const std::string& identity);
@@ -84,7 +84,7 @@ class SharedFile final : public Liveness {
   // The same in memory of this object's, until the next step, as some threads have little: null if it cannot be read. For one thread at
   // a time, as update().
   [[nodiscard]] State* look() { return read(after_) ? &after_ : nullptr; }
-  // The holder's sign of life, without a lock.
+  // The holder's heartbeat, without a lock.
   void show_life(Ns now) const;
 
   // Waits until the number `value` of the slot's futex (or of the members') has changed, or the time has come. False if waiting
@@ -124,7 +124,7 @@ class SharedFile final : public Liveness {
   State before_;
   State after_;
   Ns now_ = 0;
-  mutable Ns looked_for_ = 0;  // in this step, who lives
+  mutable Ns looked_for_ = 0;  // in this step, for liveness checks
   std::string problem_;
 };
 

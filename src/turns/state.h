@@ -27,7 +27,7 @@ inline constexpr std::uint32_t kMaxWeight = 10000;
 inline constexpr std::uint16_t kWholeDevice = 1000;  // permille
 inline constexpr std::size_t kTenantBytes = 64;
 
-// Who is served first (scheduler.h).
+// The order of service (scheduler.h).
 enum class Priority : std::uint8_t { high, normal, background, idle };
 inline constexpr unsigned kPriorities = 4;
 
@@ -35,12 +35,12 @@ inline constexpr unsigned kPriorities = 4;
 struct Participant {
   std::uint64_t nonce = 0;         // chosen by the process; 0: the slot is free
   std::uint64_t virtual_time = 0;  // the device time it has had, by its weight
-  std::uint64_t deadline = 0;      // virtual: when the device time that it asks for should be over
-  std::int64_t lag = 0;            // while it does not ask: the virtual time that it was owed when it stopped
-  std::uint64_t rested_at = 0;     // while it does not ask: `fair_clock` when it stopped
-  Ns request = 0;                  // how much device time it usually takes until it rests
-  Ns stretch = 0;                  // what it has had since it began to ask
-  Ns asked_at = 0;                 // when it began to ask
+  std::uint64_t deadline = 0;      // virtual: when the device time that it requests should have been served
+  std::int64_t lag = 0;            // while it is idle: the virtual time that it was owed when it stopped
+  std::uint64_t rested_at = 0;     // while it is idle: `fair_clock` when it stopped
+  Ns request = 0;                  // how much device time it usually takes until it becomes idle
+  Ns stretch = 0;                  // what it has had since its request began
+  Ns asked_at = 0;                 // when its request began
   Ns waits_since = 0;              // 0: it does not wait
   Ns waited = 0;                   // for turns, in total
   Ns longest_wait = 0;             // since `waits_from`: for reports
@@ -91,19 +91,19 @@ struct Header {
   std::uint32_t magic = 0;
   std::uint32_t version = 0;
   std::uint32_t lock = 0;     // which of the file's lock bytes is in use
-  std::uint32_t members = 0;  // a futex: changes with who is there and who has declared an intent
+  std::uint32_t members = 0;  // a futex: changes when a participant joins, leaves, or declares an intent
   std::uint32_t slots = 0;    // entries from here on are free
   std::uint32_t holder = kNobody;
-  std::uint32_t guard = kNobody;  // who asks and watches the holder
+  std::uint32_t guard = kNobody;  // the requesting participant that watches the holder
   std::uint32_t tenants = 0;      // how many totals there are
   std::uint64_t turn = 0;         // counts turns
   Ns turn_began = 0;              // when the holder got the device
   Ns charged_until = 0;           // up to when the holder has been charged
-  Ns pulse = 0;                   // the holder's last sign of life
+  Ns pulse = 0;                   // the holder's last heartbeat
   Ns idle_until = 0;              // not 0: the holder has nothing to do, and keeps the device until then
   Ns guard_until = 0;             // when the guard looks again by itself
   std::uint64_t fair_clock =
-      0;  // what each participant of weight 100 that asked all the time has been entitled to
+      0;  // the entitlement of a participant of weight 100 that has requested the device all the time
   std::array<std::uint64_t, kPriorities> origin{};  // a virtual time near all those of a class
   std::array<Ns, kPriorities> owed{};  // device time, of a class's least share; negative: it owes
   std::array<char, 64> device{};       // its name, for reports; not always with a final NUL
@@ -116,7 +116,7 @@ static_assert(sizeof(Header) == 216);
 struct View {
   Header& header;
   std::span<Participant> participants;  // as many as there may be
-  std::span<TenantTotals> totals{};     // likewise; empty: none are kept
+  std::span<TenantTotals> totals{};     // of the same file; empty: none are kept
 };
 
 // The longest time and the largest virtual distance that are believed. Sums over all participants of a distance times a
@@ -127,7 +127,7 @@ inline constexpr std::int64_t kMaxSpread = std::int64_t{1} << 42;
 inline constexpr Ns kMostOwed = 20'000'000;
 inline constexpr Ns kMostOwing = 1'000'000'000;
 
-// Nobody waits longer than that for its cap: what it owes beyond is forgiven.
+// The longest wait for a cap: debts beyond that are forgiven.
 inline constexpr Ns kLongestPause = 60'000'000'000;
 
 // Replaces everything that cannot be by something that can: indices beyond the array, unknown classes, weights of 0, times in

@@ -43,8 +43,8 @@ namespace cleave::turns {
 // The class that a setting names.
 Priority priority_of(base::TurnPriority priority) noexcept;
 
-// How long the others should have to wait at most for the end of a slice: of those who have asked in the last second, some
-// need the device only briefly, or are of a higher class.
+// How long the others should have to wait at most for the end of a slice: some of those that have requested the device
+// in the last second need it only briefly, or are of a higher class.
 enum class Haste : std::uint8_t { none, brief, higher_class };
 
 struct Options {
@@ -55,8 +55,8 @@ struct Options {
   Priority priority = Priority::normal;
   std::string tenant{};   // empty: none
   std::uint16_t cap = 0;  // of the device's time, permille; 0: none
-  bool borrows = false;   // more than that while nobody else wants the device
-  bool declared = true;   // an intent, beside those that a weight, a class and a cap are
+  bool borrows = false;   // more than that while no other participant wants the device
+  bool declared = true;   // an intent in addition to weight, class and cap
   Ns quantum = Scheduler::kDefaultQuantum;
   Timing timing;
   // Called when contended() may have changed, by the thread that has noticed. May not call this again.
@@ -84,8 +84,8 @@ class Turns {
     const base::MutexLock lock(mutex_);
     return file_ != nullptr;
   }
-  // Whether the device has to be asked for: another process has joined, and it or this one has declared an intent, or this one's cap
-  // holds also while it is alone.
+  // Whether the device has to be requested: another process has joined, and it or this one has declared an intent, or
+  // this one's cap applies even while it is alone.
   [[nodiscard]] bool contended() const noexcept {
     return company_->takes_turns.load(std::memory_order_relaxed) ||
            is_capped_.load(std::memory_order_relaxed);
@@ -110,18 +110,19 @@ class Turns {
   [[nodiscard]] Ns turn_began() const noexcept { return turn_began_.load(std::memory_order_relaxed); }
   // How long before these returned that was, where another process waits for the device.
   [[nodiscard]] virtual Ns grant_delay() const noexcept { return 0; }
-  // Whether the device should be given away now. Also tells the others that this process goes on.
+  // Whether the device should be passed on now. Also sends a heartbeat.
   [[nodiscard]] virtual bool should_yield() noexcept;
-  // The number of the turn in which this process keeps the device although others ask for it who should have it; 0: there is none.
-  // No sign of life. Reads the file.
+  // The number of the turn in which this process keeps the device although others should have it; 0: there is none.
+  // Sends no heartbeat. Reads the file.
   [[nodiscard]] std::uint64_t overdue_turn() noexcept;
   // As of the latest begin(), yield() or should_yield().
   [[nodiscard]] Haste haste_of_others() const noexcept { return haste_.load(std::memory_order_relaxed); }
-  // Whether it should be given away for the cap alone, and nobody else asks for it. As of the latest should_yield().
+  // Whether it should be passed on only because of the cap, with no other request for it. As of the latest
+  // should_yield().
   [[nodiscard]] bool pauses() const noexcept { return pauses_.load(std::memory_order_relaxed); }
-  // Gives the device away if others should have it, and waits until it comes back. Requires: between begin() and end(), and
-  // nothing of this process is on the device. While it waits it looks at `interrupt` (may be null), at least once in a lease: if
-  // that is not 0, the process does not ask for the device any more, as after end(), and the result is false.
+  // Passes the device on if others should have it, and waits until it comes back. Requires: between begin() and end(),
+  // and nothing of this process is on the device. While it waits it checks `interrupt` (may be null) at least once per
+  // lease: if that is not 0, the process stops requesting the device, as after end(), and the result is false.
   [[nodiscard]] virtual bool yield(const std::atomic<int>* interrupt = nullptr) noexcept;
   // This thread is done. If it was the last one, the process keeps the device for `grace` at most, so that a begin() until then
   // finds it still held.

@@ -1,6 +1,7 @@
-// For whom a participant waits: while it does, whoever is charged for the device keeps it waiting. So the device time that each
-// of the others has when a wait ends, less what it had when it began, is its part of that wait, but for as long as the
-// participant's own cap held it back; the rest is for the device's change from one process to another.
+// For which others a participant waits: the cause of a wait is whichever participant is charged for the device
+// meanwhile. So the device time that each of the others has when a wait ends, less what it had when the wait began, is
+// its part of that wait, except while the participant's own cap held it back; the rest is for the device's change from
+// one process to another.
 //
 //   entry = log.follow(state, slot, standing, now);    // in each step over the shared state; may be repeated
 //   log.note(entry);                                   // when the step has been written
@@ -31,7 +32,7 @@ struct WaitCauses {
 
 class WaitLog {
  public:
-  // The most causes that are told apart; what is beyond counts for one without a name.
+  // The most causes that are distinguished; all others are counted as one without a name.
   static constexpr std::size_t kMaxCauses = 32;
 
   struct Part {

@@ -6,12 +6,14 @@
 // second has the device taken from it, whatever it sends meanwhile, and begins anew; one that sends nothing loses it after a lease, as others
 // do. Only devices count that were declared before the other process has read anything from a client.
 //
-// The other process may be stopped, or slow to read. News of a device waits until there is room, is then the newest, and ends nothing. What it
-// asks for is read only while it reads what it was told, and what wakes all other participants (joins, leaves) at a limited rate for
-// each device: the rest waits in the socket. Of changes of its weight, which hold all others up, the last of some milliseconds counts.
+// The other process may be stopped, or slow to read. News of a device waits until there is room, of which only the
+// newest is sent, and never ends the connection. Its requests are read only while it reads the answers, and those that
+// wake all other participants (joins, leaves) are rate-limited for each device: the rest waits in the socket. Changes
+// of its weight, which delay all others, are coalesced over some milliseconds.
 //
-// What the other process says of itself (its counters, which it writes into a page that it shares with the broker; that it has ended its
-// turn; how long of a turn it has left the device idle, at most what that has lasted) is its word.
+// What the other process reports about itself is not verified: its counters, which it writes into a page that it shares
+// with the broker; that it has ended its turn; and how long it left the device idle during a turn, at most the turn's
+// length.
 //
 // Damage to the shared files ends the broker of a process with limits (fails closed); others go on without.
 #pragma once

@@ -1,10 +1,10 @@
 // The connection of a process that may not write to the registry to its broker (broker.h).
 //
-// Once the broker has ended, launches go on without turns, and nothing more can be booked. A process with a cap is ended then by whoever
-// has started it and the broker.
+// Once the broker has ended, launches go on without turns, and nothing more can be booked. A process with a cap is then
+// ended by the supervisor, which has started both.
 //
-// A broker that is stopped, or hangs, is asked for a sign of life while something is waited for. One that gives none for a second counts
-// as ended; a process with a cap waits on, until whoever has started both has ended the broker.
+// During waits, the broker is asked for a heartbeat, in case it is stopped or hangs. One that sends none for a second
+// counts as ended; a process with a cap keeps waiting until the supervisor has ended the broker.
 //
 // Thread-safe.
 #pragma once

@@ -1,8 +1,8 @@
 // What a process that may not write to the registry and its broker send each other, over a SOCK_SEQPACKET socket pair: messages of
 // fixed size, without descriptors but for one that the broker sends first (the page of figures, figures.h).
 //
-// The broker believes nothing of what comes: the requests are those that a program without a broker makes of its files by itself, so
-// that whoever sends others gets no more than one who sends these at other times.
+// The broker trusts no message: the requests are those that a program without a broker carries out on the files by
+// itself, so a process that sends invalid ones gains no more than one that sends valid ones at other times.
 #pragma once
 
 #include <array>

@@ -10,7 +10,7 @@ namespace cleave::interpose {
 
 using opencl::FunctionAt;
 
-// The records beside objects of a kind.
+// The records of objects of a kind.
 inline auto& records_of(ObjectRecords& records, cl_context) { return records.contexts; }
 inline auto& records_of(ObjectRecords& records, cl_device_id) { return records.sub_devices; }
 inline auto& records_of(ObjectRecords& records, cl_program) { return records.programs; }

@@ -23,7 +23,7 @@ struct CostKeys {
   learn::Key launch = 0;
   learn::Key size_family = 0;  // launches whose times are roughly proportional to their sizes
 };
-// `in_turn`: a launch that holds the device for itself, which takes another time than one beside others.
+// `in_turn`: a launch that has the device for itself, which takes a different time than one alongside others.
 CostKeys cost_keys(base::LaunchMode mode, const KernelRecord& kernel, const QueueRecord& queue,
                    const plan::NDRange& range, bool in_turn = false);
 

@@ -1,4 +1,4 @@
-// What a driver says of a device. Asked once and kept (devices.h).
+// What a driver reports about a device. Queried once and kept (devices.h).
 #pragma once
 
 #include <array>

@@ -9,7 +9,7 @@
 namespace cleave::interpose {
 
 // The driver's own function of an extension for which a program got ours; null if the driver has none for this device.
-// The platform is asked first. A program may have used the older query, which some layers below answer alone.
+// The platform is queried first. A program may have used the older query, the only one that some layers below answer.
 void* find_extension_function(const Table& next, Devices& devices, cl_device_id device,
                               const char* name) noexcept;
 // The same by an object of the driver, which the program has just used.

@@ -1,8 +1,8 @@
-// What is known of each device: asked once, when the program gets it or first uses it, and remembered.
+// Facts about each device: queried once, when the program gets it or first uses it, and remembered.
 //
-// The program may release a sub-device while its queues and programs live on, and a driver may then have freed it. So nothing is
-// asked of one later; a call that cannot be avoided is made within a DeviceHold. A handle that a driver gives away again comes
-// from clCreateSubDevices, where what was known of it is replaced. Root devices are never freed.
+// The program may release a sub-device while its queues and programs live on, and a driver may then have freed it. So
+// nothing is queried of one later; a call that cannot be avoided is made within a DeviceHold. A handle that a driver
+// reuses comes from clCreateSubDevices, where the earlier facts are replaced. Root devices are never freed.
 //
 // Thread-safe. Does not throw. The lock is not held while a driver is called.
 #pragma once

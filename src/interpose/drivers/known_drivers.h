@@ -3,12 +3,11 @@
 //
 // What is trusted: a driver's word for what it is. A row of the table holds only for a driver that gives each of its
 // texts, which name the version, the compiler that it was built with and how, for the same kind of device on the same
-// architecture, and only where none of the driver's own environment variables is set that could change what it compiles or
-// runs. The processor's model
-// may be any: it follows in PoCL's device version. The platform's texts are asked below any face (base/driver_platform.h),
-// so a name that a face shows neither makes a known driver nor hides one; the devices' texts no face changes. Devices of
-// servers are never known, whatever they are called. With several Cleaves on top of each other only the one that splits
-// asks, for the driver below all of them.
+// architecture, and only where none of the driver's own environment variables is set that could change what it compiles
+// or runs. The processor's model, which PoCL's device version ends with, may be any. The platform's texts are queried
+// below any face (base/driver_platform.h), so a name that a face shows neither makes a known driver nor hides one; no
+// face changes the devices' texts. Devices of servers are never known, whatever they are called. With several Cleaves
+// on top of each other, only the one that splits looks up the driver, below all of them.
 //
 // The facts are those of one prelude, one probe and one layout of tags: a table that was verified with others is not
 // used. The test e2e.drivers.known compares the rows with what the probe finds on the installed drivers.

@@ -27,8 +27,8 @@ struct Quirks {
   bool loses_argument_info_with_options = false;
   // Concurrent launches of one kernel on several queues crash the process, in some versions.
   bool crashes_on_several_queues = false;
-  // Its functions must not run on two threads at a time: it executes commands on the thread that waits for them, and
-  // guards nothing. For whoever adds threads to the program's.
+  // Its functions must not run on two threads at a time: it executes commands on the thread that waits for them,
+  // without locks. Relevant where threads are added to the program's.
   bool needs_serial_calls = false;
   // Not a bug: the local size that the driver chooses for a launch that names none. Programs can notice it.
   plan::OpenLocalSize open_local_size = plan::OpenLocalSize::unknown;

@@ -1,5 +1,5 @@
-// What in a program keeps its kernels from being split, kept by the name of the kernel until it is reported: kernels and
-// programs are usually gone by then.
+// What in a program keeps its kernels from being split, kept by the name of the kernel until it is reported, when
+// kernels and programs are usually gone.
 //
 // Thread-safe.
 #pragma once

@@ -6,8 +6,8 @@
 //
 // From then on, until the last slice is enqueued:
 //   - The queue's gate is closed, so that what the program enqueues there next comes after the last slice.
-//   - What takes away or changes what the launch uses waits for it: the last release of the queue, a release of the kernel or of
-//     any memory object, setting its arguments (the role `withdraws` in opencl/functions.def).
+//   - Calls that remove or change what the launch uses wait for it: the last release of the queue, a release of the
+//     kernel or of any memory object, setting its arguments (the role `withdraws` in opencl/functions.def).
 //   - If a later slice and the remainder are refused, the error is that of the next call for this queue, as that of a command
 //     that has failed is.
 //
@@ -87,7 +87,7 @@ class Feeder {
     const bool is_idle = !feeds() && !has_errors_.load(std::memory_order_relaxed);
     return is_idle ? CL_SUCCESS : settle_busy(queue);
   }
-  // The program releases its last reference to the queue: the same, but nobody is told of errors.
+  // The program releases its last reference to the queue: the same, but errors are not reported.
   void forget(cl_command_queue queue) noexcept {
     while (settle(queue) != CL_SUCCESS) {
     }
@@ -95,7 +95,8 @@ class Feeder {
 
   // Nothing more is fed from now on. What is being fed is enqueued at once, and waited for.
   void stop() noexcept;
-  // The process exits: the same, and waits up to a second for what is being fed. Requires: nobody holds it back any more.
+  // The process exits: the same, and waits up to a second for what is being fed. Requires: nothing holds it back any
+  // more.
   void end() noexcept;
 
  private:

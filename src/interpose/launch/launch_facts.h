@@ -1,4 +1,4 @@
-// The facts of the program's launch that policies ask for.
+// The facts about the program's launch that policies need.
 //
 // Not thread-safe: belongs to one call.
 #pragma once
@@ -59,10 +59,10 @@ class LaunchFacts final : public LaunchQuery {
   Interposer& p_;
   const Call& call_;
   const KernelRecord& kernel_;
-  const unsigned vms_;                          // the same whenever it is asked for
-  mutable std::optional<plan::NDRange> range_;  // empty until it is asked for
+  const unsigned vms_;                          // the same at every query
+  mutable std::optional<plan::NDRange> range_;  // empty until it is needed
   std::optional<QueueRecord> queue_;
-  mutable std::optional<unsigned> restraint_;  // empty until it is asked for
+  mutable std::optional<unsigned> restraint_;  // empty until it is needed
   bool is_in_turn_ = false;
   bool refused_for_shape_ = false;
 };

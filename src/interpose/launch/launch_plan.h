@@ -16,7 +16,7 @@ struct LaunchPlan {
   const KernelRecord* kernel = nullptr;
   const QueueRecord* queue =
       nullptr;  // null if nothing depended on it; not if the launch is split or measured
-  const plan::NDRange* range = nullptr;  // null likewise; of a launch that is split with the local size
+  const plan::NDRange* range = nullptr;  // may be null, too; of a launch that is split with the local size
   PolicyDecision decision;               // into how many slices, or why it is unsplit; how it is measured
   learn::SliceAdvice cost{};             // in a turn: what it takes, as far as that is known
 

@@ -23,8 +23,8 @@ class TurnPacer final : public LaunchPacer {
 
   void make_room() override;
   [[nodiscard]] bool wants_event(const Call& call) override;
-  // The launch is in flight, so that the device is not given away before it has ended. It is flushed, with what it waits for, since
-  // its end may be waited for before the program flushes it.
+  // The launch is in flight, so that the device is not passed on before it has ended. It is flushed, with the commands
+  // that it waits for, since something may wait for its end before the program flushes it.
   void note_whole(const Call& call, cl_event event) override;
 
   [[nodiscard]] pthread_t thread() const override { return caller_ ? caller_->thread() : pthread_self(); }

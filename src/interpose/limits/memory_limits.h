@@ -1,14 +1,14 @@
 // The memory of this process's objects on each device, and whether there may be more (docs/limits.md).
 //
-// A booking is made before an object is created, on each device of its context, and ends when the driver destroys the object,
-// which a destructor callback tells: commands in flight and sub-objects keep an object alive beyond the program's last
-// reference. Where a driver has no such callbacks it ends with that reference. A booking that would be refused while the
-// driver has not yet destroyed what the program has released waits for that for up to 100 ms.
+// A booking is made before an object is created, on each device of its context, and ends when the driver destroys the
+// object, which a destructor callback reports: commands in flight and sub-objects keep an object alive beyond the
+// program's last reference. Where a driver has no such callbacks it ends with that reference. A booking that would be
+// refused while the driver has not yet destroyed what the program has released waits for that for up to 100 ms.
 //
 // With a tenant, or with a registry, bookings are written to the device's ledger too (limits/memory_ledger.h).
 //
-// Without a limit and without a tenant nothing is counted: active() is one load, and with a settings file a look at the
-// clock. Objects that were created before there was one are not counted.
+// Without a limit and without a tenant nothing is counted: active() is one load, and with a settings file one read of
+// the clock. Objects that were created before there was one are not counted.
 //
 // Thread-safe. The mutex is a leaf: destroyed() is called by the driver, from any of its threads. Nothing throws, and a pending
 // cancellation of the program's thread takes effect later.
@@ -57,7 +57,7 @@ class MemoryLimits {
     std::uint64_t bytes = 0;
     std::uint32_t devices = 0;  // by their bits
     std::uint32_t generation = 0;
-    bool is_watched = false;  // the driver tells when the object is destroyed
+    bool is_watched = false;  // the driver reports when the object is destroyed
     std::atomic<bool> is_released{false};
   };
 
@@ -79,8 +79,8 @@ class MemoryLimits {
   void releasing(cl_mem object) noexcept;
   void freeing(const void* svm) noexcept;
 
-  // What a command is to free is taken out before it is enqueued, since the driver may give the addresses away again as soon
-  // as it has ended; and put back if the command is refused.
+  // What a command is to free is taken out before it is enqueued, since the driver may reuse the addresses as soon as
+  // it has ended; and put back if the command is refused.
   struct Taken {
     const void* svm = nullptr;
     std::unique_ptr<Booking> booking;

@@ -1,5 +1,5 @@
 // A policy decides into how many slices a launch is split. There are two policy objects per process: one chosen by
-// CLEAVE_SPLIT, and one for launches in turns. One of them is asked, once for each launch.
+// CLEAVE_SPLIT, and one for launches in turns. One of them decides, once for each launch.
 //
 // To add a policy: write one file here that defines make_NAME_policy(), and add its row to base/split_policies.def,
 // from which the setting's grammar and make_policy() follow.
@@ -30,7 +30,7 @@ class LaunchQuery {
   [[nodiscard]] virtual const KernelRecord& kernel() const = 0;
   // Virtual machines on the host, this one included.
   [[nodiscard]] virtual unsigned vms() const = 0;
-  // How much the policy `pressure` is to hold the launch back (neighbours/restraint.h): the same whenever it is asked.
+  // How much the policy `pressure` is to hold the launch back (neighbours/restraint.h): the same at every query.
   [[nodiscard]] virtual unsigned restraint() const = 0;
 
   // Reasons that do not depend on the queue.
@@ -55,8 +55,8 @@ struct PolicyDecision : plan::Decision {
       : plan::Decision(decision), key(measured_as) {}
 
   learn::Key key;  // under which the launch is measured; 0: it is not
-  // The step of policies/turn_slices.cpp by which it is cut finer than usual: 1 is the usual cut, or the whole launch. 0: it could not
-  // be cut as asked, so its duration says nothing of that.
+  // The step of policies/turn_slices.cpp by which it is cut finer than usual: 1 is the usual cut, or the whole launch.
+  // 0: it could not be cut as requested, so its duration says nothing about that.
   std::size_t fineness = 1;
 };
 

@@ -12,8 +12,8 @@ namespace cleave::interpose {
 // Whether the prelude can precede this text without changing its meaning.
 bool can_inject_prelude(std::string_view source);
 
-// The options with the prelude's switch. `options` may be null; `keep_argument_info`: the driver then keeps kernel
-// argument information by default and is told to keep it.
+// The options with the prelude's switch. `options` may be null; `keep_argument_info`: the driver keeps kernel argument
+// information by default, and an option makes it keep it.
 std::string options_with_prelude(const char* options, bool keep_argument_info = false);
 
 // Options, or a log that quotes them, without the switch.

@@ -1,4 +1,4 @@
-// The helper queues that pipelined launches use beside the program's queue.
+// The helper queues that pipelined launches use in addition to the program's queue.
 //
 // They belong to a context and a device and are created when a launch first needs them: at most launch::kMaxHelpers,
 // whatever number of queues the program has there. They are released with the last of the program's queues that has

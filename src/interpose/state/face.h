@@ -1,4 +1,4 @@
-// What a face tells the interposer of itself.
+// What a face tells the interposer about itself.
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
 // Calls of our own on contexts and sub-devices, which the program may release at any time.
 //
-// A driver may free such an object with the program's last reference, even while queues or programs use it. So what we need
-// to know of one is asked for when the program gets it (drivers/devices.h), and a call that has to be made later is made within a
-// hold: it exists only while the program has a reference, and defers the release of the last one.
+// A driver may free such an object with the program's last reference, even while queues or programs use it. So what we
+// need to know about one is queried when the program gets it (drivers/devices.h), and a call that has to be made later
+// is made within a hold: it exists only while the program has a reference, and defers the release of the last one.
 //
 // Thread-safe. The destructor may call the driver.
 #pragma once

@@ -9,9 +9,9 @@
 // Thread-safe. A look-up takes one of sixteen locks for some nanoseconds and does not allocate. Functions that add a record may
 // throw std::bad_alloc.
 //
-// Every launch looks up its kernel, mostly the same one, and the driver's work in between leaves little in the processor's caches.
-// So each shard remembers the entry that it found last beside its lock: then a look-up touches that line and the entry, and
-// not the table with its buckets.
+// Every launch looks up its kernel, mostly the same one, and the driver's work in between leaves little in the
+// processor's caches. So each shard remembers, next to its lock, the entry that it found last: then a look-up touches
+// that line and the entry, and not the table with its buckets.
 #pragma once
 
 #include <array>
@@ -225,7 +225,7 @@ class RecordMap {
     if (Entry* const found = shard.find(handle)) apply(*found);
   }
 
-  // With the shard's lock, after the change: who has read the count before that finds the record changed.
+  // With the shard's lock, after the change: a thread that has read the count before then finds the record changed.
   void note_change() {
     if (changes_ != nullptr) changes_->fetch_add(1, std::memory_order_release);
   }

@@ -1,4 +1,4 @@
-// The records beside the driver's objects.
+// The records of the driver's objects.
 #pragma once
 
 #include <array>

@@ -12,7 +12,7 @@
 namespace cleave::interpose {
 
 // A vendor library below another face is not visible to it through clGetCleaveInfo, since loaders forward only names
-// with a vendor's suffix. The upper face asks for a function of this name and calls it, and the lower one stops
+// with a vendor's suffix. The upper face looks up a function of this name and calls it, and the lower one stops
 // splitting: the upper one sees all platforms.
 inline constexpr const char* kStandAside = "clStandAsideCLEAVE";
 

@@ -56,7 +56,7 @@ struct TurnSpan {
   What what = What::wait;
   base::Nanoseconds begin{0};
   base::Nanoseconds end{0};
-  std::uint64_t launch = 0;     // for which the device was asked for; 0: unknown
+  std::uint64_t launch = 0;     // for which the device was requested; 0: unknown
   const char* ended = nullptr;  // of `hold`: why
 };
 

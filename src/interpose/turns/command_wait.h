@@ -18,8 +18,8 @@ inline constexpr turns::Ns kShortestSleep = 15'000;
 inline constexpr int kShareOfWait = 12;
 // How many times as long as expected a command may take.
 inline constexpr int kTimesExpected = 4;
-// How long before its expected end a command is first looked at, at most, where short launches follow each other: sleeps end about
-// so late.
+// How long before its expected end a command is first checked, at most, when short launches follow each other: sleeps
+// end about that late.
 inline constexpr turns::Ns kEarlyLaunch = 100'000;
 
 struct Awaited {
@@ -27,7 +27,7 @@ struct Awaited {
   turns::Ns running_at = 0;  // when it was last seen not to have ended; 0: never
 };
 
-// Whether the command has ended, or can no longer be asked about.
+// Whether the command has ended, or its state can no longer be queried.
 [[nodiscard]] bool has_ended(const Table& next, cl_event event) noexcept;
 
 // Waits for the command's end, which is expected at `expected_end` and first looked for `early` before. Stalls when it takes much

@@ -1,11 +1,11 @@
-// This process's turns on one device (docs/turns.md): when its threads hold the device, what they have on it, and when it
-// is given away.
+// This process's turns on one device (docs/turns.md): when its threads hold the device, what they have on it, and when
+// it is passed on.
 //
 // A thread that launches uses it like this, with TurnUse:
 //
 //   TurnUse use(turn);                      // waits until the process holds the device
 //   if (!use.holds()) { launch as without turns }
-//   use->make_room(room, expected);          // waits while enough is in flight; gives the device away if others should have it
+//   use->make_room(room, expected);          // waits while enough is in flight; passes the device on if others should have it
 //   enqueue;
 //   use->enqueued({...});                    // what is on the device now
 //
@@ -16,8 +16,9 @@
 // What keeps the program's thread waiting here is bounded: a command that does not begin, or that takes much longer than
 // expected, is no longer counted as ours, since it may depend on the program.
 //
-// Of its parts each is a class: turn_holder.h (who holds the device), commands_in_flight.h (what is on it), pace.h and turn_costs.h
-// (how much may be, and what it takes), launches_in_turn.h (for whom), turn_keeper.h (who looks after it).
+// Each part is a class: turn_holder.h (whether this process holds the device), commands_in_flight.h (what is on it),
+// pace.h and turn_costs.h (how much may be, and how long it takes), launches_in_turn.h (for which launches),
+// turn_keeper.h (the thread that watches it).
 //
 // Thread-safe. No lock is held while the driver is called, but to take a reference to an event, or while a turn is waited
 // for. Does not throw.
@@ -78,7 +79,7 @@ class DeviceTurn {
   bool enter(std::string& problem) noexcept;
   // Weight or cap have changed.
   void follow_limits() noexcept;
-  // Gives the device away and leaves for good.
+  // Passes the device on and leaves permanently.
   void leave() noexcept;
 
   // A wait of the program has ended: for everything on `queue`, or, if that is null, for something.
@@ -86,15 +87,16 @@ class DeviceTurn {
 
   // For a launch whose TurnUse holds the device:
 
-  // Waits until a command that takes `expected` (0: unknown) may be enqueued: at most one other is in flight, or together they are
-  // short. If others should have the device it is given away, and comes back. Not `complete` if a command did not end in
-  // time (`stalled`), or because `abort` (may be null) is not 0: then the launch should be enqueued at once.
+  // Waits until a command that takes `expected` (0: unknown) may be enqueued: at most one other is in flight, or
+  // together they are short. If others should have the device, it is passed on, and comes back. Not `complete` if a
+  // command did not end in time (`stalled`), or because `abort` (may be null) is not 0: then the launch should be
+  // enqueued at once.
   launch::WaitResult make_room(Room room, base::Nanoseconds expected,
                                const std::atomic<int>* abort = nullptr) noexcept;
   [[nodiscard]] Pace pace() const noexcept { return pace_for(turns_->haste_of_others()); }
   // Whether the device has been idle although there was more to enqueue, since the last call: commands are shorter than expected.
   [[nodiscard]] bool ran_dry() noexcept;
-  // Changes whenever the device has been given away.
+  // Changes whenever the device has been passed on.
   [[nodiscard]] std::uint64_t turn() const noexcept { return holder_.turn(); }
   // What the process has had of its turns.
   [[nodiscard]] TurnLog& log() noexcept { return holder_.log(); }

@@ -31,8 +31,8 @@ struct Pace {
   base::Nanoseconds longest_ahead = base::Nanoseconds::max();
 };
 
-// Two in flight: others wait for these when they begin to ask, and with less the device would be idle between two. Longer ones
-// cost less processor time, and the device less.
+// Two in flight: others wait for these when their requests begin, and with fewer the device would be idle between two.
+// Longer ones cost less processor time and less device time.
 inline constexpr Pace kAmongJobs{16 * kTurnSlice, 2, 4 * kTurnSlice, 16 * kTurnSlice};
 inline constexpr Pace kBesideBrief{2 * kTurnSlice, 2, 4 * kTurnSlice, 4 * kTurnSlice, 4 * kTurnSlice};
 inline constexpr Pace kBesideHigher{kTurnSlice, 2, 2 * kTurnSlice, 2 * kTurnSlice, 4 * kTurnSlice};

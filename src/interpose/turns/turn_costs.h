@@ -14,7 +14,7 @@
 
 namespace cleave::interpose {
 
-// So much of a launch tells what cutting it finer costs, to a few per cent.
+// This much of a launch shows what cutting it finer costs, to a few per cent.
 inline constexpr base::Nanoseconds kTelling{3'000'000};
 
 class TurnCosts {
@@ -25,7 +25,7 @@ class TurnCosts {
   // Nothing is known, or kept, for keys of 0.
   [[nodiscard]] learn::SliceAdvice duration(const CostKeys& keys, std::size_t items) noexcept;
 
-  // A launch took `time`. `fineness`: PolicyDecision::fineness, if this tells what that costs; else 0.
+  // A launch took `time`. `fineness`: PolicyDecision::fineness, if `time` shows what that costs; else 0.
   void observe(learn::Key key, std::size_t fineness, base::Nanoseconds time) noexcept;
 
   // Whether a launch that can be cut into `slices` should be made whole nevertheless: as a single command, or to measure what it

@@ -92,7 +92,7 @@ class TurnDevices {
     for (unsigned i = 0; i < count; ++i) devices_[i].turn->settle(queue);
   }
 
-  // The process exits: gives all devices away.
+  // The process exits: passes all devices on.
   void leave() noexcept;
 
   [[nodiscard]] TurnCosts& costs() { return costs_; }

@@ -27,12 +27,12 @@ class TurnHolder {
   TurnHolder& operator=(const TurnHolder&) = delete;
 
   [[nodiscard]] bool holds() const noexcept { return holds_.load(std::memory_order_relaxed); }
-  // Changes whenever the device has been given away.
+  // Changes whenever the device has been passed on.
   [[nodiscard]] std::uint64_t turn() const noexcept { return number_.load(std::memory_order_relaxed); }
   [[nodiscard]] TurnLog& log() noexcept { return log_; }
   [[nodiscard]] turns::Ns now() const { return clock_.now().count(); }
 
-  // A thread waits for a turn, or gives it away: meanwhile the others wait, and nothing else changes the holder.
+  // A thread waits for a turn, or passes it on: meanwhile the others wait, and nothing else changes the holder.
   [[nodiscard]] bool is_changing() const CLEAVE_REQUIRES(mutex) { return changing_; }
   void wait_for_change(base::MutexLock& lock) CLEAVE_REQUIRES(mutex) { changed_.wait(lock); }
   void wait_for_change(base::MutexLock& lock, turns::Ns most) CLEAVE_REQUIRES(mutex) {

@@ -1,4 +1,5 @@
-// The thread that looks after a device's turn while no thread of the program does: it notices ends and gives the device back.
+// The thread that watches a device's turn while no thread of the program does: it notices ends and passes the device
+// on.
 //
 // Externally synchronised by the lock with which wait() is called, but stop() and is_stopped(), which need none.
 #pragma once

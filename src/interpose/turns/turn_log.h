@@ -24,7 +24,7 @@ class TurnLog {
   void count_launch() noexcept { launches_.fetch_add(1, kRelaxed); }
   void count_stall() noexcept { stalls_.fetch_add(1, kRelaxed); }
 
-  // The process has asked for the device, or offered it to others, and got an answer. No lock is held.
+  // The process has requested the device, or offered it to others, and got an answer. No lock is held.
   struct Answer {
     base::Nanoseconds asked;
     base::Nanoseconds now;
@@ -34,7 +34,7 @@ class TurnLog {
   };
   void answered(const Answer& answer) noexcept;
 
-  // The device has been given away. With the lock held, so that the span is to be written later without.
+  // The device has been passed on. Called with the lock held, so the span has to be written later, without the lock.
   void gave_away(base::Nanoseconds now, const char* why) noexcept;
   [[nodiscard]] bool has_span() const noexcept { return ended_.has_value(); }
   [[nodiscard]] std::optional<TurnSpan> take_span() noexcept;
