@@ -33,7 +33,7 @@ struct Step {
   std::string folder;   // of the job's files that belong to its user; empty: none
 };
 
-// What the user has asked for by options of srun, salloc or sbatch; empty: nothing.
+// What the user has requested by options of srun, salloc or sbatch; empty: nothing.
 struct Wishes {
   std::string cleave;    // "on" or "off"
   std::string priority;  // in the words of CLEAVE_PRIORITY

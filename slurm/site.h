@@ -30,7 +30,7 @@ struct Site {
   bool turns_everywhere = false;           // also on devices that are processors
   bool user_may_override = false;          // the user's own CLEAVE_... are kept
   bool user_may_switch_off = false;        // --cleave=off is obeyed
-  Priority highest = Priority::normal;     // that a user may ask for
+  Priority highest = Priority::normal;     // that a user may request
   bool accounting = true;                  // what a job has used is written into its record
   std::string registry;                    // the folder of CLEAVE_REGISTRY; empty: its default
   std::string libraries;                   // the folder of Cleave's libraries; empty: the plugin's

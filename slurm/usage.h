@@ -1,11 +1,11 @@
-// What a job has had of this node's GPUs, and how it is told to Slurm's accounting: as one part, for each node, of the text in
-// the job's AdminComment, which sacct shows and no user can change.
+// What a job has used of this node's GPUs, and how that is reported to Slurm's accounting: as one part, for each node,
+// of the text in the job's AdminComment, which sacct shows and no user can change.
 //
 //   cleave gpu1 device=12.345s waited=3.210s processes=4 memory=262144k; cleave gpu2 ...
 //
-// Nothing else of a job's record can take it: sacct's resources (TRES) are filled by Slurm's own plugins, and a controller
-// takes changes of a job (scontrol) only as long as it runs, which a job that is cancelled does not any more. So the
-// accounting daemon is asked (sacctmgr), after the job's end.
+// No other field of a job's record is suitable: only Slurm's own plugins fill sacct's resources (TRES), and the
+// controller accepts changes of a job (scontrol) only while it runs, which a cancelled job no longer does. So the
+// change goes to the accounting daemon (sacctmgr), after the job's end.
 //
 // Thread-safe: pure, but for usage_of(), which closes the job's accounts, and what_processes_wrote(). May throw
 // std::bad_alloc.

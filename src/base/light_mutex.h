@@ -1,6 +1,7 @@
-// A mutex for sections of some nanoseconds which every launch passes. Nobody waiting, it costs one atomic operation to take and
-// one to release, inlined, within the cache line of what it guards. std::mutex costs two calls into another library, whose code and
-// tables are not in the processor's caches when a driver has just run: then they take longer than the section.
+// A mutex for sections of some nanoseconds which every launch passes. Without contention it costs one atomic operation
+// to take and one to release, inlined, within the cache line of what it guards. std::mutex costs two calls into another
+// library, whose code and tables are not in the processor's caches when a driver has just run: then they take longer
+// than the section.
 //
 // Waiting threads sleep, as with std::mutex; there is no condition variable for it. Under ThreadSanitizer it is base::Mutex, whose
 // order it checks (docs/locks.md).

@@ -30,7 +30,7 @@ class CLEAVE_CAPABILITY("mutex") Mutex {
   void unlock() CLEAVE_RELEASE_LOCK() { native_.unlock(); }
   bool try_lock() CLEAVE_TRY_ACQUIRE(true) { return native_.try_lock(); }
 
-  // Tells the analysis that the mutex is held where it cannot see so, for example behind a pointer or in a callback.
+  // Tells the analysis that the mutex is held where it cannot see that, for example behind a pointer or in a callback.
   void assert_held() const CLEAVE_ASSERT_HELD() {}
 
  private:

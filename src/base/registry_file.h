@@ -21,8 +21,8 @@ std::string registry_file_name(const char* kind, const std::string& identity, st
 void make_registry_folder(const std::string& folder);
 int open_registry_folder(const std::string& folder);
 
-// A descriptor of the file in that folder, for reading and writing; -1 on failure. The second creates the file if it does
-// not exist, writable by those who may write the folder.
+// A descriptor of the file in that folder, for reading and writing; -1 on failure. The second creates the file if it
+// does not exist, writable for the users who may write to the folder.
 int open_registry_file(int folder, const std::string& name);
 int open_or_create_registry_file(int folder, const std::string& name);
 

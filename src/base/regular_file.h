@@ -25,7 +25,7 @@ FileText read_regular_file(const std::string& path, std::size_t most);
 // bytes, or cannot be examined: then opening it gives the better message. Does not open it.
 std::string irregularity_of(const std::string& path, std::size_t most);
 
-// Tells one state of a file from another, without opening it.
+// Distinguishes one state of a file from another, without opening it.
 struct FileStamp {
   std::uint64_t inode = 0;
   std::int64_t size = -1;  // -1: there is no such file

@@ -56,7 +56,7 @@ enum class CountBy : std::uint8_t { running, busy };
 // class, a cap), not on processors; always, on all devices; never.
 enum class TurnMode : std::uint8_t { automatic, on, off };
 
-// Who is served first.
+// The order of service.
 enum class TurnPriority : std::uint8_t { high, normal, background, idle };
 
 struct TurnSettings {

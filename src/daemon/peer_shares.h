@@ -1,6 +1,7 @@
-// Which connections have a place. The number of places is limited, and no peer may keep others out: if all are taken, one
-// of the peer that has the most is given to a peer that has few. Peers of this host go before those of the network, which may use
-// any number of addresses. Root and the daemon's own user go before all others, who cannot take their places.
+// Which connections have a place. The number of places is limited, and no peer may keep others out: if all are taken,
+// one of the peer that has the most is given to a peer that has few. Peers of this host go before those of the network,
+// which may use any number of addresses. Root and the daemon's own user go before all others, which cannot take their
+// places.
 //
 // Decides only. Not thread-safe. May throw std::bad_alloc.
 #pragma once

@@ -39,7 +39,7 @@ struct Choice {
 enum class Search : std::uint8_t {
   none,  // only what is known
   climb,  // up to twice the largest number of which is known that it stays within the budget: no experiments, since
-          // each number is asked for by somebody who needs it
+          // each number is computed when it is needed
   trials,  // also those that may cost much more, so that the largest number is found in a few launches
 };
 

@@ -87,8 +87,8 @@ class CostTable {
     return estimate(entry(shard, key, name), size_family, items);
   }
 
-  // How long a launch takes (CostModel::duration), by an earlier run if this one has not asked for advice yet; 0 if that is not
-  // known.
+  // How long a launch takes (CostModel::duration), from an earlier run if this one has not requested advice yet; 0 if
+  // that is not known.
   [[nodiscard]] base::Nanoseconds known_duration(Key key);
 
   // The launch of that key could not be cut into more than `slices`.

@@ -1,8 +1,9 @@
-// Weight, cap and memory limit of this process as they are now. They change when the settings file does: it is looked at again
-// four times a second at most, by whichever thread calls poll(), and read again if it has changed and been the same at two looks
-// since. Of calls of poll_often() that follow each other within milliseconds only every eighth looks at the clock. A file that is
-// empty, or gone, is being rewritten: it changes nothing. Variables of the environment still win, as they were at the start, and the
-// tenant is the one of the start. A file with mistakes changes nothing, and a line on standard error says so.
+// Weight, cap and memory limit of this process as they are now. They change when the settings file does: it is checked
+// four times a second at most, by whichever thread calls poll(), and read again when it has changed and two checks
+// since have found it unchanged. Of calls of poll_often() within milliseconds of each other, only every eighth reads
+// the clock. A file that is empty, or gone, is being rewritten: it changes nothing. Environment variables still take
+// precedence, as they were at the start, and the tenant stays that of the start. A file with mistakes changes nothing,
+// and a line on standard error says so.
 //
 // Without a settings file, which /dev/null stands for, too, either costs one load and nothing ever changes.
 //

@@ -8,8 +8,8 @@
 // stopped, a booking goes on without it after 100 ms, and those that follow at once until it is free again: then two may be refused
 // where one would have fitted, but never is more booked than the limit.
 //
-// The file is not trusted. It is read and written with pread() and pwrite(), never mapped. Who may write it can have the
-// allocations of a tenant refused, and can do nothing else.
+// The file is not trusted. It is read and written with pread() and pwrite(), never mapped. A user who may write it can
+// cause a tenant's allocations to be refused, and nothing else.
 //
 // Another implementation may book for this process (what is virtual): where it cannot be trusted with the file
 // (interpose/broker).
@@ -97,7 +97,7 @@ class MemoryLedger {
   [[nodiscard]] bool read_entries(std::size_t& entries) noexcept;
   bool fail(const char* why) noexcept;
 
-  // Who holds the lock for so long is stopped: a booking takes microseconds.
+  // A process that holds the lock for so long is stopped: a booking takes microseconds.
   static constexpr std::int64_t kPatience = 100'000'000;
 
   base::VerifiedDescriptor file_;
@@ -110,7 +110,7 @@ class MemoryLedger {
 
 // What a reader sees of the ledgers in a folder: entries of living processes, by the files' names. Nothing in them is trusted.
 struct LedgerReport {
-  std::string file;    // its name, which tells two devices of one name apart
+  std::string file;    // its name, which distinguishes two devices of one name
   std::string device;  // printable, as is the tenant
   std::string tenant;
   std::uint32_t pid = 0;

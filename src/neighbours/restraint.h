@@ -40,11 +40,12 @@
 //   - If one does, the loop then goes down to the first level whose pressure is kRelease × T or more and stays there; or to the lowest
 //     level that meets the target, and now and then tries the one below, where the pressure exceeds T. So it moves within a band
 //     of one level.
-//   - If no level meets it, and raising gains nothing, the loop rests at level 1, or at the first level of its climb (kMaxStep at most
-//     if it began without restraint, one more if with 1) if that level's slices gain something. It climbs to kMaxRestraint and
-//     back after each rest: in the end for kMaxRestraint × (kSettle + a launch) in kMaxPause, and for less where p is far above T.
-//     The two pressures are compared within kFresh, during which the load is assumed to be constant; if launches take so long that a
-//     climb takes longer, the loop stays at kMaxRestraint.
+//   - If no level meets it, and raising gains nothing, the loop stays at level 1, or at the first level of its climb
+//     (kMaxStep at most if it began without restraint, one more if with 1) if that level's slices gain something. It
+//     climbs to kMaxRestraint and back after each rest: in the end for kMaxRestraint × (kSettle + a launch) in
+//     kMaxPause, and for less where p is far above T. The two pressures are compared within kFresh, during which the
+//     load is assumed to be constant; if launches take so long that a climb takes longer, the loop stays at
+//     kMaxRestraint.
 //   - Of the probes there are at most log2(kMaxPause / kFirstPause) + 1 at shorter intervals. From then on the pressure
 //     exceeds the target for less than kProbation and a launch in kMaxPause: 3 % of the time where launches are short. It is
 //     less than kSettle if the excess is large enough to be sent.

@@ -54,8 +54,8 @@ class SourcePoller {
   // Waits until the first answer of every source is known, but no longer than `timeout`.
   void wait_for_first_answers(base::Nanoseconds timeout) CLEAVE_EXCLUDES(mutex_);
 
-  // Tells the thread to end, and waits for it no longer than `timeout`, since it may be in the resolver. Returns false
-  // if it still runs then. The count stays as it is.
+  // Requests the thread's end, and waits for it no longer than `timeout`, since it may be in the resolver. Returns
+  // false if it still runs then. The count stays as it is.
   bool stop(base::Nanoseconds timeout) CLEAVE_EXCLUDES(mutex_);
 
   [[nodiscard]] Counters counters() const CLEAVE_EXCLUDES(mutex_);

@@ -58,7 +58,8 @@ class Objects {
                     const Table* dispatch = nullptr);
 
   // The object around a driver's handle that a query about `asked` returned. A handle that is not known yet (the driver
-  // made it by itself) gets an object that is never freed. Null for null, and if there is no memory. Requires: an index.
+  // made it by itself) gets an object that is never freed. Null for null, and if there is no memory. Requires: an
+  // index.
   Object* wrap(Kind kind, void* raw, Object& asked);
 
   // Adds a reference of the program's; false if the object has died meanwhile.

@@ -58,8 +58,8 @@ class Cut {
   // As many of the slices from `index` of `count()` on as form one box: at most `most`, and at least 1. In the required order.
   [[nodiscard]] SliceRun run(std::size_t index, std::size_t most) const;
 
-  // The same for who takes all of them one after the other, by little work: `run` becomes the one from `index` on.
-  // Requires: it is the one before, or `index` is 0.
+  // The same for callers that take all runs one after the other, with little work: `run` becomes the one from `index`
+  // on. Requires: it is the one before, or `index` is 0.
   void advance(SliceRun& run, std::size_t index, std::size_t most) const {
     if (index == 0 || most != 1 || slabs_.dimension == 3) {
       run = this->run(index, most);

@@ -123,11 +123,11 @@ bool may_overlap(base::LaunchMode mode, const Kernel& kernel, const Device& devi
 // An upper bound of the work-groups of `range` that the device holds at once. Requires: local sizes are explicit.
 std::size_t groups_resident_at_once(const Device& device, const NDRange& range);
 
-// Reduces `slices` to what keeps the device full, that is, the slices in flight at a time (one,
-// or one on each of `device.queues`) together hold as many work-groups as the device does. More slices would not be
-// shorter, since a work-group takes its time whatever runs beside it. A launch that fits the device as a whole is not
-// split: others find room beside it and cannot start earlier. `settings.min_items` disables this rule together with
-// the one for small launches. Requires: local sizes are explicit.
+// Reduces `slices` to what keeps the device full, that is, the slices in flight at a time (one, or one on each of
+// `device.queues`) together hold as many work-groups as the device does. More slices would not be shorter, since a
+// work-group takes its time whatever runs alongside it. A launch that fits on the device as a whole is not split:
+// slices would not let others start earlier. `settings.min_items` disables this rule together with the one for small
+// launches. Requires: local sizes are explicit.
 Decision limit_to_full_device(const base::Settings& settings, const Kernel& kernel, const Device& device,
                               const NDRange& range, std::size_t slices);
 

@@ -40,7 +40,7 @@ std::size_t cores(const DeviceProperties& properties);
 std::size_t resident_groups(const DeviceProperties& properties);
 
 // The same for work-items. NVIDIA: 2048 per multiprocessor (same guide; some hold fewer). AMD: 40 wavefronts of 64 per
-// compute unit. Intel: 8 threads of 32 per execution unit. Other GPUs: 2048. CPUs: no limit beside the groups.
+// compute unit. Intel: 8 threads of 32 per execution unit. Other GPUs: 2048. CPUs: no limit other than that of groups.
 std::size_t resident_items(const DeviceProperties& properties);
 
 // The most queues that one launch should use at a time. A device serves a limited number of hardware queues at once;

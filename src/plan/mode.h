@@ -24,7 +24,7 @@ enum class Mode : std::uint8_t {
   pipelined,   // distributed in turn over the program's queue and helper queues
 };
 
-// Why a launch uses one queue although the settings ask for several. name() gives what the statistics call it
+// Why a launch uses one queue although the settings call for several. name() gives its name in the statistics
 // (docs/statistics.md).
 enum class SingleQueueReason : std::uint8_t {
   device,        // no gain on this device, or its driver cannot do it
@@ -39,7 +39,7 @@ inline constexpr std::size_t kSingleQueueReasons = 7;
 const char* name(SingleQueueReason why);
 
 // A mode; for `pipelined` the number of queues (at least 2, the program's own included), and for `queued` the reason
-// why it is not `pipelined`, if the settings ask for that.
+// why it is not `pipelined`, if the settings call for that.
 struct LaunchMethod {
   Mode mode = Mode::queued;
   unsigned queues = 1;

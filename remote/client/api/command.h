@@ -6,7 +6,7 @@
 //   return command.send_checked(...);   // possibly invalid: waits until the driver has accepted or refused it
 //   return command.send_blocking(...);  // waits until it has ended
 //   return command.send_write(...);     // its data comes from the program's memory; blocks if the program wants that
-//   return command.send_read(...);      // its data goes there; likewise
+//   return command.send_read(...);      // its data goes there; may block, too
 //
 // Not thread-safe: each call has its own.
 #pragma once

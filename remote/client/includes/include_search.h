@@ -1,7 +1,8 @@
 // The files of this machine that a program includes, to be sent to a server along with it.
 //
-// Files are searched where known drivers search them, in their order: beside the including file, in the current folder, in
-// the folders of the options -I. The first file found is taken. Files behind a condition that does not hold are sent as well.
+// Files are searched where known drivers search them, in their order: next to the including file, in the current
+// folder, in the folders of the options -I. The first file found is taken. Files behind a condition that does not hold
+// are sent as well.
 //
 // On the server a file gets the path that it has here, below a folder that only the server knows. So the compiler finds
 // there what it would have found here, and its options are the program's own with that folder in front of each path. Paths

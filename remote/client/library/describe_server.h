@@ -12,7 +12,8 @@
 
 namespace cleave::remote::client {
 
-// Connects, asks and disconnects; does not count as a client. CL_INVALID_VALUE if the text does not fit. Thread-safe.
+// Connects, queries and disconnects; does not count as a client. CL_INVALID_VALUE if the text does not fit.
+// Thread-safe.
 cl_int CL_API_CALL describe_server(const char* address, size_t size, char* text);
 
 }  // namespace cleave::remote::client

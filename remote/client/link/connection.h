@@ -102,7 +102,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Builder = flatbuffers::FlatBufferBuilder;
   static constexpr std::chrono::microseconds kFlushDelay{200};
-  // For this long after a flush the watcher looks for the next one by itself: who gathers need not wake it.
+  // For this long after a flush the watcher checks for the next one by itself: threads that gather commands need not
+  // wake it.
   static constexpr std::chrono::microseconds kFlushWatch{5 * kFlushDelay};
   // Shared memory that has been unused for this long is given back to the system.
   static constexpr std::chrono::milliseconds kTrimAfter{5000};
@@ -110,7 +111,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
                                                     << 20U;  // one transfer's share of shared memory
 
   // Connects, performs the handshake and starts the watcher. Null if that fails or takes longer than `until`; `problem`
-  // then says why, for users. `query`: only asks what the server offers and does not count as a client.
+  // then says why, for users. `query`: only queries what the server offers, and does not count as a client.
   static std::shared_ptr<Connection> open(const std::string& address, const base::RemoteSettings& settings,
                                           bool query, Time until, std::string& problem);
   Connection(const Connection&) = delete;
@@ -442,7 +443,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string address_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<SharedArea> shared_;   // null: not supported by the server, or it is on another machine
-  std::shared_ptr<MapRegions> regions_;  // null: likewise, or there is no room
+  std::shared_ptr<MapRegions> regions_;  // null: not supported, or there is no room
   bool supports_rings_ = false;
   bool supports_kept_shared_ = false;
   bool supports_end_answers_ = false;

@@ -1,6 +1,7 @@
-// Info queries: asking the server, and reading what it has answered before.
+// Info queries: from the server, or from its earlier answers.
 //
-// Thread-safe. Functions that ask wait for the answer, and return kConnectionLost if the connection ends meanwhile.
+// Thread-safe. Functions that query the server wait for the answer, and return kConnectionLost if the connection ends
+// meanwhile.
 #pragma once
 
 #include <cstring>
@@ -16,7 +17,7 @@
 
 namespace cleave::remote::client {
 
-// What is asked: a parameter of an object, for one of its devices or its index-th part where that matters.
+// The subject of a query: a parameter of an object, for one of its devices or its index-th part where that matters.
 struct ServerQuery {
   wire::InfoSubject what;
   Id object;
@@ -80,11 +81,11 @@ std::vector<T> cached_list(const InfoCache& infos, const InfoCache::Key& key) {
   return list;
 }
 
-// Asks the server. The answer is kept in `cache` if there is one.
+// Queries the server. The answer is kept in `cache` if there is one.
 cl_int query_server(Connection& connection, const ServerQuery& query, std::vector<std::byte>& bytes,
                     InfoCache* cache = nullptr);
 
-// Asks the server and writes the answer to the program's memory.
+// Queries the server and writes the answer to the program's memory.
 cl_int query_into(Connection& connection, const ServerQuery& query, const InfoOutput& output);
 
 // The same, but answers from `cache` if it can, and keeps the answer there.

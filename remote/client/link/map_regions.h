@@ -1,10 +1,12 @@
-// Memory for maps of large buffers. The server has mapped it as well, behind the SharedArea, so that its driver copies between a
-// region and the device, and nothing is copied here. The server is told of a region that stays the same pages, so that the driver
-// may pin it (messages.fbs: KeepShared); a region that is no longer used is kept for the next map of that size, since allocating
-// and pinning one costs more than the map, and given back to the system when it has not been used for a while.
+// Memory for maps of large buffers. The server has mapped it as well, behind the SharedArea, so that its driver copies
+// between a region and the device, and nothing is copied here. The client tells the server which regions stay the same
+// pages, so that the driver may pin them (messages.fbs: KeepShared); a region that is no longer used is kept for the
+// next map of that size, since allocating and pinning one costs more than the map, and given back to the system when it
+// has not been used for a while.
 //
-// Thread-safe. Nothing throws. One object belongs to one connection, and lives as long as one of its regions. Its functions other than
-// the end of a region are for the thread that holds Connection::out_mutex_: what the server is told comes in their order.
+// Thread-safe. Nothing throws. One object belongs to one connection, and lives as long as one of its regions. Its
+// functions other than the end of a region are for the thread that holds Connection::out_mutex_: messages to the server
+// come in their order.
 #pragma once
 
 #include <chrono>
@@ -19,7 +21,7 @@
 
 namespace cleave::remote::client {
 
-// In use by whoever holds it.
+// In use by its holder.
 class MapRegion {
  public:
   [[nodiscard]] std::byte* data() const { return data_; }
@@ -46,7 +48,7 @@ class MapRegions : public std::enable_shared_from_this<MapRegions> {
   // For smaller objects it does not pay.
   static constexpr std::size_t kMinSize = (std::size_t{1} << 20U) + 1;
 
-  // What the server has to be told, in this order.
+  // Notices for the server, in this order.
   struct Notice {
     std::uint64_t offset;
     std::uint64_t size;
@@ -67,7 +69,7 @@ class MapRegions : public std::enable_shared_from_this<MapRegions> {
   // A region of at least that size. Null: there is no room. Notices are to be sent before it is used, also if there is none.
   std::shared_ptr<MapRegion> take(std::size_t size, std::vector<Notice>& notices) noexcept;
 
-  // Allocates its memory, if need be. False: the system has none. For whoever has just taken it.
+  // Allocates its memory, if need be. False: the system has none. For the thread that has just taken it.
   bool back(MapRegion& region) const;
 
   // Regions that have not been used for that long; notices as above. They are not used again until give_back().

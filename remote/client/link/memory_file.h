@@ -1,5 +1,6 @@
-// The memory of a file that has no other place. fallocate() is a cancellation point, and most of those who call these cannot be
-// unwound, so a thread that is cancelled meanwhile goes later. A file of the program's, whose number that has become, is left alone.
+// The memory of a file that has no other place. fallocate() is a cancellation point, and most callers cannot be
+// unwound, so a thread that is cancelled meanwhile ends later. If the descriptor now belongs to a file of the
+// program's, it is left alone.
 #pragma once
 
 #include <cstdint>

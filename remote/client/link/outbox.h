@@ -69,7 +69,7 @@ class Outbox {
   base::Mutex mutex_;
   base::CondVar added_;  // for the thread
   base::CondVar sent_;   // for callers
-  // A ring of most_ bytes. The thread reads what is held without the mutex; nobody else changes it meanwhile.
+  // A ring of most_ bytes. The thread reads its contents without the mutex; no other thread changes them meanwhile.
   std::unique_ptr<std::byte[]> memory_ CLEAVE_GUARDED_BY(mutex_);
   std::size_t begin_ CLEAVE_GUARDED_BY(mutex_) = 0;
   std::size_t held_ CLEAVE_GUARDED_BY(mutex_) = 0;

@@ -44,7 +44,7 @@ class SharedArea {
 
     [[nodiscard]] explicit operator bool() const { return area_ != nullptr; }
     [[nodiscard]] std::uint64_t offset() const { return offset_; }
-    [[nodiscard]] std::size_t size() const { return size_; }  // bytes, as they were asked for
+    [[nodiscard]] std::size_t size() const { return size_; }  // bytes, as requested
     [[nodiscard]] std::byte* data() const { return area_->data_ + offset_; }
 
     // After it is destroyed, its memory is not used again until this returns true for its data: the server may still
@@ -71,7 +71,7 @@ class SharedArea {
 
   // For the server. Sealed, so that neither side can shrink it while the other has it mapped.
   [[nodiscard]] int descriptor() const { return file_->get(); }
-  // For those who have a part of the memory (MapRegions).
+  // For owners of a part of the memory (MapRegions).
   [[nodiscard]] std::shared_ptr<const base::VerifiedDescriptor> file() const { return file_; }
 
   // Empty: there is no contiguous space of that size, or no memory.
@@ -82,8 +82,9 @@ class SharedArea {
   // Bytes that are backed by memory.
   [[nodiscard]] std::size_t backed() const;
 
-  // The connection has ended: gives all memory back to the system, that of a place when it is destroyed, whatever the server may
-  // still write there. Nothing is allocated any more. Requires: nobody uses a place that has been destroyed.
+  // The connection has ended: gives all memory back to the system, that of a place when it is destroyed, whatever the
+  // server may still write there. Nothing is allocated any more. Requires: no thread uses a place that has been
+  // destroyed.
   void end() noexcept;
 
   // In the child after fork(), which does not have the memory. The last call on this object.

@@ -26,8 +26,8 @@ class CallbackQueue {
  public:
   // Calls `function` soon, or at once where no thread can be started.
   void post(std::function<void()> function) CLEAVE_EXCLUDES(mutex_);
-  // Likewise, for what a server may cause as often as it likes: lost where those of this kind that wait keep so much already,
-  // which one line says, once.
+  // The same, for calls that a server may cause as often as it likes: lost if pending calls of this kind already keep
+  // so much; one line says so, once.
   static constexpr std::size_t kMostWaiting = std::size_t{1} << 20U;
   void post_or_lose(std::function<void()> function, std::size_t bytes) CLEAVE_EXCLUDES(mutex_);
 

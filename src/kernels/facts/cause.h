@@ -1,5 +1,5 @@
-// What in a program keeps its kernels from being split: the first construct that leads to each finding of a scan, so that
-// the user can be told.
+// What in a program keeps its kernels from being split: the first construct that leads to each finding of a scan, for
+// reports to the user.
 //
 // Thread-safe: values and pure functions. They may throw std::bad_alloc.
 #pragma once

@@ -1,13 +1,13 @@
 // How certainly the loops of a text end, whatever other work-groups do.
 //
-// A loop certainly ends if it does by itself while the memory that it reads stays as it is, and nobody would write it to wait. Much
-// that looks so does not, so only two shapes count, which loops.cpp recognises token by token:
-//   - `for (...; i < BOUND; i += STEP)`, and likewise downwards, with the comparison as the whole condition, a bound that stays where
-//     it is, and a counter that nothing else moves;
+// A loop certainly ends if it ends by itself even while the memory that it reads does not change, and if it is not a
+// way to wait. Many loops only look like that, so only two shapes count, which loops.cpp recognises token by token:
+//   - `for (...; i < BOUND; i += STEP)`, or the same downwards, with the comparison as the whole condition, a bound
+//     that does not change, and a counter that nothing else changes;
 //   - `do {} while (0)`.
-// A loop is counted if one of the conditions that keep it running compares a variable that each round moves by a step with values
-// that do not change meanwhile (counted_loops.h). It could look for something for so long that it may as well wait. All others are
-// open: they could go on until another work-group has done something.
+// A loop is counted if one of the conditions that keep it running compares a variable that changes by a step in each
+// iteration with values that do not change meanwhile (counted_loops.h). It could check for something for so long that
+// this amounts to waiting. All others are open: they could go on until another work-group has done something.
 //
 // Source: OpenCL C 3.0, section 6.13 "Control flow"; C99 6.8.5.
 //

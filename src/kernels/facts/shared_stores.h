@@ -4,8 +4,8 @@
 // were written for. Such a function
 //   - stores to an element that does not depend on all group or global ids that it uses, so that several work-groups store
 //     there ("the last one wins"), unless all store the same constant and nothing reads it; or
-//   - reads through a pointer an element other than those that it stores through it, or lets one function of the program read
-//     what another one stores. One that does both is looked at by itself.
+//   - reads through a pointer an element other than those that it stores through it, or lets one function of the
+//     program read what another one stores. A function that does both is examined by itself.
 // Ordinary kernels store each element of their results once and read other buffers, or the same element. Not seen are the same
 // buffer behind two pointers, and elements that differ in their text and are the same: docs/correctness.md.
 //

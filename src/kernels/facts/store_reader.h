@@ -44,7 +44,7 @@ struct FunctionStores {
   std::vector<Parameter> parameters;
   std::vector<std::string_view> pointers;  // the names
   std::vector<Access> accesses;
-  Dimensions dimensions = 0;  // of the ids that the function asks for by itself
+  Dimensions dimensions = 0;  // of the ids that the function queries itself
 };
 
 // `text` is the function named `name`, from its head on, with its macros expanded; `functions` are those of the program.
