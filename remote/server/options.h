@@ -58,14 +58,14 @@ Endpoint default_endpoint();
 // All options, in the order in which users see them. They are applied to `options`, which has to outlive the table.
 std::vector<daemon::Option> option_table(Options& options);
 
-// From the command line, and from the file that it names or /etc/cleave/serverd.toml. Empty: only the help or the version
-// was asked for, and has been printed. Throws OptionError, also for values that contradict each other.
+// From the command line, and from the file that it names or /etc/cleave/serverd.toml. Empty: only the help or the
+// version was requested, and has been printed. Throws OptionError, also for values that contradict each other.
 std::optional<Options> read_options(std::span<const char* const> arguments);
 
 // From the values in Options::given. Reads no file. Throws OptionError.
 Options options_from(std::vector<daemon::GivenValue> given);
 
-// What other machines can reach must ask its clients for a token or a certificate. Throws OptionError.
+// Addresses that other machines can reach must require a token or a certificate. Throws OptionError.
 void check_access(const Options& options, const Endpoint& endpoint);
 
 // Bytes: a number, optionally followed by K, M, G or T (powers of 1024).

@@ -1,9 +1,9 @@
 // The messages between the server's processes (messages.fbs), each of them one packet over a SOCK_SEQPACKET socket pair (the control
 // socket); from a worker over a pipe with packets (O_DIRECT), since a worker must not pass descriptors.
 //
-// A worker may be anybody's code, and is heard slowly (supervisor/message_rate.h). So the sender of a packet is not believed: its size has
-// a bound, FlatBuffers' verifier and then the checks of what the schema cannot express have to pass, and no more descriptors may come than the
-// message has. Only then is anything of it read.
+// A worker may run its client's code, and is rate-limited (supervisor/message_rate.h). So no packet is trusted: its
+// size is bounded, FlatBuffers' verifier and then the checks of what the schema cannot express have to pass, and no
+// more descriptors may come than the message has. Only then is anything of it read.
 //
 // Thread-safe: plain values and pure functions, but for PacketReader. May throw std::bad_alloc.
 #pragma once

@@ -3,8 +3,8 @@
 // Only if it ends there, well or not, does the worker make it itself, and then the program gets what the driver says. Drivers
 // with a cache find the result in it.
 //
-// A trial process serves one build at a time, several after each other, and ends when it has had nothing to do for a second.
-// It has the worker's walls, and ends with it.
+// A trial process serves one build at a time, several after each other, and ends when it has had nothing to do for a
+// second. It runs in the worker's sandbox, and ends with it.
 //
 // Thread-safe: builds run on several threads.
 #pragma once

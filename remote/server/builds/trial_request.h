@@ -1,4 +1,4 @@
-// What a worker asks of its trial process (build_trials.h): to make one build, so that it is known to end within the limits.
+// A worker's request to its trial process (build_trials.h): make one build, to show that it ends within the limits.
 //
 // Thread-safe: plain values. May throw std::bad_alloc.
 #pragma once

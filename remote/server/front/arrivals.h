@@ -1,5 +1,5 @@
-// Which connections may wait for their handshake, and which of them is next. Nobody has been authenticated yet, so no peer may
-// keep others out: each has a share of both, and the peers go round.
+// Which connections may wait for their handshake, and which of them is next. No peer has been authenticated yet, so
+// none may keep others out: each has a share of both, and peers are served round-robin.
 //
 // A connection is silent, then it has spoken (its first bytes have arrived), then it is greeted (its handshake is under way).
 // Silent ones cost a descriptor, greeted ones a thread.

@@ -47,7 +47,7 @@ class NamedGrants {
 
 class Credentials {
  public:
-  // Throws OptionError, also for files that nobody could connect by.
+  // Throws OptionError, also for files that admit no client.
   Credentials(const Options& options, const CredentialFiles& files);
 
   // What a client is granted that has presented the token, and has proved to own the certificate of this name, each of which

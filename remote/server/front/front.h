@@ -1,5 +1,6 @@
-// The front: the process that strangers reach. It accepts connections, ends TLS, reads the Hello, checks the token, and
-// introduces those who pass to the supervisor. It alone holds tokens and keys, and it runs nobody's code.
+// The front: the process that unauthenticated peers reach. It accepts connections, terminates TLS, reads the Hello,
+// checks the token, and announces authenticated clients to the supervisor. It alone holds tokens and keys, and it runs
+// no client's code.
 //
 // A connection costs a descriptor until its peer has sent something, and a thread until it is admitted or refused (arrivals.h).
 #pragma once

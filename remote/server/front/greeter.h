@@ -1,4 +1,4 @@
-// Makes the handshakes of those who have connected, each in a thread of its own, and passes those on that are admitted. It holds
+// Makes the handshakes of new connections, each in a thread of its own, and passes on those that are admitted. It holds
 // the clients' secrets and the TLS key.
 //
 // Thread-safe. Its threads end with their connections, or with the process, which waits for none of them: it is never destroyed

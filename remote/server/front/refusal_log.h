@@ -1,4 +1,4 @@
-// Which refusals are worth a line of the log: strangers must not fill it.
+// Which refusals are worth a line of the log: unauthenticated peers must not fill it.
 //
 // Not thread-safe.
 #pragma once

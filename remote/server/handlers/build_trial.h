@@ -1,4 +1,4 @@
-// Asks whether a build keeps within the server's limits, before the driver makes it here (builds/build_trials.h).
+// Finds out whether a build keeps within the server's limits, before the driver makes it here (builds/build_trials.h).
 //
 // Thread-safe: for build threads. Waits for the trial.
 #pragma once

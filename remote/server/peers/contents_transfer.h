@@ -1,5 +1,5 @@
-// The contents of a buffer on their way between its device and another server: parts are copied from the device while others are
-// sent, and likewise to it. The format is in messages.fbs (Peer).
+// The contents of a buffer on their way between its device and another server: parts are copied from the device while
+// others are sent, and to the device while others are received. The format is in messages.fbs (Peer).
 //
 // Thread-safe: each call has a connection and a range of its own, and returns when the driver no longer uses any memory of it.
 // The driver's queue is another thread's as well.
@@ -41,13 +41,13 @@ class ContentsRange {
   bool is_mapped_ = false;
 };
 
-// A source that waits for its device sends a sign of life as often as this.
+// A source that waits for its device sends a heartbeat as often as this.
 inline constexpr std::chrono::seconds kContentsHeartbeat{1};
 
 // False: the driver or the connection has failed, and the target gets less than all.
 bool send_contents(const ContentsRange& range, Stream& stream, Staging& staging, Duration stall_timeout);
 
-// False: likewise; some of the range may have been written. `silence`: how long the source may send nothing.
+// False: as above; some of the range may have been written. `silence`: how long the source may send nothing.
 bool receive_contents(const ContentsRange& range, Stream& stream, Staging& staging, Duration silence);
 
 }  // namespace cleave::remote::server

@@ -23,7 +23,7 @@ struct PeerOpening {
 // From the first message. Empty: it is not such a beginning.
 std::optional<PeerOpening> read_opening(std::span<const std::byte> message);
 
-// The source's side, first. False: the target speaks another version, and has been told ours; `why` says so.
+// The source's side, first. False: the target speaks another version, and has been sent ours; `why` says so.
 bool check_version(Stream& stream, const PeerOpening& opening, std::string& why);
 
 // The source's side, once it has the ticket. False: the target does not know its key; `why` says what it did.

@@ -22,8 +22,8 @@ class PeerList {
   bool add(std::string_view text);
   [[nodiscard]] bool empty() const { return entries_.empty(); }
 
-  // Whether it may be connected to: its host is in a network that is listed, or listed by name. Other names are not even looked
-  // up, which would tell strangers of them.
+  // Whether it may be connected to: its host is in a network that is listed, or listed by name. Other names are not
+  // even looked up, since a lookup would reveal them to others.
   [[nodiscard]] bool permits(const Endpoint& endpoint) const;
 
  private:

@@ -38,9 +38,10 @@
 
 namespace cleave::remote::server {
 
-// A ring slot that a command uses. It is returned at the command's end by the first that knows of it: the reading thread
-// (handlers/ring_transfers.cpp), the driver's callback, or the thread that reports the end, since some drivers (PoCL) do not call back
-// for a command that has failed, and others call back late. Nobody else returns it: the client may have used it again by then.
+// A ring slot that a command uses. It is returned at the command's end by the first that knows of it: the reading
+// thread (handlers/ring_transfers.cpp), the driver's callback, or the thread that reports the end, since some drivers
+// (PoCL) do not call back for a command that has failed, and others call back late. It is returned only once: the
+// client may already be using it again.
 struct RingSlot {
   explicit RingSlot(std::uint32_t& the_word) : word(&the_word) {}
   void return_once() {
@@ -136,7 +137,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   // Answers the request when all commands that were added before have ended. Returns the driver's error, if any.
   cl_int finish(std::uint32_t request, WaitedBy waited_by = WaitedBy::by_watcher);
 
-  // Polls for a short time and reports the awaited commands if they have ended by then. Otherwise, or as soon as is_wanted()
+  // Polls for a short time and reports the awaited commands if they have ended. Otherwise, or as soon as is_wanted()
   // returns true, leaves them to the watcher.
   void poll_awaited(const std::function<bool()>& is_wanted);
   void resume_watcher();

@@ -1,5 +1,5 @@
-// The command that starts a worker behind walls: bwrap(1), with a view of the system in which there is nothing of others, and nothing but
-// devices and memory of its own can be written.
+// The command that starts a worker in its sandbox: bwrap(1), with a view of the system that shows nothing of others,
+// and in which only devices and memory of its own can be written.
 //
 // Thread-safe: pure functions.
 #pragma once

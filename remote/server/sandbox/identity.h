@@ -23,10 +23,10 @@ struct Identity {
 // Of a user by its name; empty: there is none. Not thread-safe.
 std::optional<Identity> identity_of(const std::string& name);
 
-// "FIRST-LAST": two user ids, neither root's nor the one that stands for nobody. Pure.
+// "FIRST-LAST": two user ids, neither root's nor the overflow id (nobody). Pure.
 std::optional<UserRange> read_user_range(const std::string& text);
 
-// An id that nobody has yet; empty: all are taken. Pure.
+// An id that is not taken yet; empty: all are. Pure.
 std::optional<uid_t> choose_user(const UserRange& range, const std::set<uid_t>& taken);
 
 // The name of a user of this system with an id in the range; empty: there is none. Not thread-safe.

@@ -1,4 +1,4 @@
-// What a worker does itself for its walls, in them.
+// What a worker does itself for its isolation, inside the sandbox.
 //
 // Not thread-safe: before there are threads.
 #pragma once

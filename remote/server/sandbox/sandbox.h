@@ -1,4 +1,4 @@
-// The walls around workers: decides which there can be, and makes those of each worker.
+// The isolation of workers: decides what is possible, and sets it up for each worker.
 //
 // Not thread-safe: for the supervisor's thread.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace cleave::remote::server {
 
-// How a process is started behind walls.
+// How an isolated process is started.
 struct Launch {
   std::vector<std::string> prefix;  // the command in front of "--worker"; empty: the program itself
   // For its environment; empty values: not in it.
@@ -46,7 +46,7 @@ struct SharedFiles {
 
 class Sandbox;
 
-// One worker's walls. The destructor, once its processes are gone, removes its files and frees its user.
+// One worker's isolation. The destructor, once its processes are gone, removes its files and frees its user.
 class WorkerWalls {
  public:
   WorkerWalls(const WorkerWalls&) = delete;
@@ -73,8 +73,8 @@ class Sandbox {
   // `user`: by name; empty: the server's own. It exists.
   Sandbox(const SandboxSettings& settings, const std::string& user, SharedFiles shared);
 
-  // Tries the walls; to be called once, at the start. Returns what is missing, each in one sentence: with walls.front() being
-  // that there is no sandbox at all, if `has_sandbox()` is false.
+  // Tries the isolation; to be called once, at the start. Returns what is missing, each in one sentence; the first one
+  // is that there is no sandbox at all, if `has_sandbox()` is false.
   std::vector<std::string> raise();
   [[nodiscard]] bool has_sandbox() const { return has_sandbox_; }
   // For a process outside, as the user that workers have unless each has its own.

@@ -1,4 +1,4 @@
-// What the operator wants of the walls around workers.
+// The operator's settings for the isolation of workers.
 #pragma once
 
 #include <cstdint>

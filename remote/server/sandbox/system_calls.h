@@ -1,8 +1,8 @@
 // The system calls that a worker gives up before it reads anything from a client.
 //
-// What is refused is listed, and not what is allowed: drivers use what they like, and a new one must not fail in a new way.
-// Listed is what no OpenCL driver needs once it has been loaded, and with which a kernel that runs as native code could get at
-// other processes, at more of the kernel, or away from those that end it.
+// Refused calls are listed, not allowed ones: drivers use what they like, and a new one must not fail in a new way. The
+// list has calls that no OpenCL driver needs once it has been loaded, and with which a kernel that runs as native code
+// could reach other processes or more of the kernel, or escape the processes that end it.
 #pragma once
 
 #include <string>

@@ -37,8 +37,8 @@ struct ClientLimits {
   return memory < UINT64_MAX - kOthers ? memory + kOthers : UINT64_MAX;
 }
 
-// The memory of one client where the operator names none: all that the server's devices have together but the part of one of its
-// clients, and no less than others need to begin, so that nobody can take all.
+// The memory of one client where the operator names none: the memory of all its devices except one client's part, and
+// no less than others need to begin, so that no client can take all of it.
 [[nodiscard]] constexpr std::uint64_t default_memory(std::uint64_t devices_have, unsigned max_clients) {
   constexpr std::uint64_t kLeastLeft = std::uint64_t{512} << 20U;
   if (max_clients < 2 || devices_have == 0) return UINT64_MAX;

@@ -1,4 +1,4 @@
-// Whether there is a place for a client, and who waits for one.
+// Whether there is a place for a client, and which clients wait for one.
 //
 // Decides only. Not thread-safe: for the supervisor's thread.
 #pragma once
@@ -17,7 +17,7 @@
 namespace cleave::remote::server {
 
 struct PlaceLimits {
-  unsigned clients = 16;       // and as many that only ask for the devices
+  unsigned clients = 16;       // and as many that only query the devices
   unsigned per_peer = 0;       // 0: as many as there are
   bool mixes_tenants = false;  // clients of different names may be served at a time
 };
@@ -38,7 +38,7 @@ enum class Obstacle : std::uint8_t {
   other_names,  // are served, or wait since before: nothing keeps their workers apart
 };
 
-// Of the newcomer among those who are served. `lost`: places that are taken by what cannot be ended.
+// The newcomer's obstacle among those that are served. `lost`: places that are taken by processes that cannot be ended.
 Obstacle obstacle_for(const Introduction& newcomer, const std::vector<Occupant>& served, std::size_t lost,
                       const PlaceLimits& limits);
 // For the client's user.
@@ -61,12 +61,12 @@ class WaitingList {
   [[nodiscard]] bool has_place_for(const Introduction& newcomer) const;
   void add(Newcomer newcomer, Time until) { waiting_.push_back({std::move(newcomer), until}); }
   [[nodiscard]] const std::vector<Entry>& all() const { return waiting_; }
-  // Everybody who waits has the grant of its name from now on.
+  // Every waiting client has the grant of its name from now on.
   void renew(const NamedGrants& named) {
     for (Entry& each : waiting_) named.renew(each.newcomer.introduction.grant);
   }
 
-  // Removes the first one for which `condition(entry)` holds; it is asked for each in their order. Empty: none.
+  // Removes the first one for which `condition(entry)` holds; it is called for each in their order. Empty: none.
   template <typename Condition>
   std::optional<Newcomer> take_first(Condition condition) {
     const auto found = std::find_if(waiting_.begin(), waiting_.end(), condition);
@@ -76,8 +76,8 @@ class WaitingList {
     return taken;
   }
 
-  // Removes the first one that can be served: whose obstacle, by `obstacle(introduction)`, is none. Whoever waits because
-  // others have another name is not overtaken, or it might wait for ever. Empty: none.
+  // Removes the first one that can be served: whose obstacle, by `obstacle(introduction)`, is none. A client that waits
+  // because others have another name is not overtaken, or it might wait for ever. Empty: none.
   template <typename ObstacleOf>
   std::optional<Newcomer> take_next(ObstacleOf obstacle) {
     bool is_held_up = false;

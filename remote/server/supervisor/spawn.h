@@ -1,7 +1,8 @@
-// Starts the server's other processes: this program again, with one of the arguments below instead of options. Their control
-// socket is their standard input, and what a worker reports goes into a pipe, its standard output: a worker may be anybody's code,
-// and over a pipe nobody can pass descriptors. So is its standard error: the server's log may be a file, which it could empty. They get their options as the first message on their control socket: they must not read a file that has been edited since, and the
-// options are in no other process's sight.
+// Starts the server's other processes: this program again, with one of the arguments below instead of options. Their
+// control socket is their standard input, and what a worker reports goes into a pipe, its standard output: a worker may
+// run its client's code, and no descriptors can be passed over a pipe. Its standard error is a pipe, too: the server's
+// log may be a file, which it could empty. They get their options as the first message on their control socket: they
+// must not read a file that has been edited since, and no other process can see the options.
 //
 // Not thread-safe: for the supervisor's thread.
 #pragma once
@@ -28,8 +29,9 @@ struct Spawned {
   int errors = -1;   // of a worker: likewise, what is written to its standard error
 };
 
-// `options` are those that it needs (Options::given). `neighbours` is the path of the file with the number of clients, which a
-// worker's splitter reads; empty: none. `launch`: the walls of a worker, or the user of a broker. On failure errno says why.
+// `options` are those that it needs (Options::given). `neighbours` is the path of the file with the number of clients,
+// which a worker's splitter reads; empty: none. `launch`: the isolation of a worker, or the user of a broker. On
+// failure errno says why.
 Spawned spawn(const char* argument, const std::vector<daemon::GivenValue>& options,
               const std::string& neighbours, const Launch* launch = nullptr);
 

@@ -41,12 +41,12 @@ class WorkerBrokers {
   enum class End : std::uint8_t { none, closed, failed };
   static End new_end(WorkerBroker& broker);
 
-  // One that has been assigned is ended if it has shown no sign of life in so many looks, each half a second at least after the one
-  // before: it is stopped, or hangs, and its worker may wait for it. Returns whether it is.
+  // An assigned broker is ended if it has sent no heartbeat in so many checks, each at least half a second after the
+  // one before: it is stopped, or hangs, and its worker may wait for it. Returns whether it is.
   static constexpr unsigned kMostSilentLooks = 5;
   static bool end_if_silent(WorkerBroker& broker);
 
-  // Its worker has ended. It has a moment to leave, while nobody waits for it.
+  // Its worker has ended. It gets a moment to leave, for which nothing waits.
   void end(WorkerBroker broker);
   void reap();
 

@@ -54,9 +54,9 @@ class Workers {
   // Adds what is to be polled, and then, after poll(), takes note of what has happened.
   void add_to(std::vector<pollfd>& polled);
   void handle(const std::vector<pollfd>& polled);
-  // Notes who has ended, and kills who should have. Does not wait.
+  // Reaps workers that have ended, and kills those that should have. Does not wait.
   void reap();
-  // When one has to be killed, or may be heard again.
+  // When one has to be killed, or its messages may be read again.
   [[nodiscard]] Time next_deadline() const;
   // Ends all, and waits for that for a short time.
   void stop();
@@ -147,7 +147,7 @@ class Workers {
   WorkerBrokers brokers_;
   std::vector<std::pair<std::size_t, Worker*>> polled_;         // whose reports are where in the list
   std::vector<std::pair<std::size_t, Worker*>> polled_errors_;  // likewise
-  Time next_heard_ = Time::max();  // when one that is not in the list may be heard again
+  Time next_heard_ = Time::max();  // when messages of one that is not in the list may be read again
   Time next_measure_{};            // of their memory
   Time next_look_{};               // at their brokers
   bool stopping_ = false;

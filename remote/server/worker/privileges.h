@@ -25,7 +25,7 @@ void drop_privileges(const std::string& user, rlim_t most_files = kMaxWorkerFile
 // No core file, and no look from other processes of the same user: there are secrets.
 void hide_memory();
 
-// As many descriptors as the process is permitted: for those who hold connections of many clients.
+// As many descriptors as the process is permitted: for processes that hold connections of many clients.
 void raise_file_limit();
 
 }  // namespace cleave::remote::server

@@ -1,6 +1,6 @@
-// A trial process (builds/build_trials.h): makes builds that its worker asks for, and says whether they have ended. Standard
-// input leads to the worker. The compiler works on what a client has written: nothing here is trusted by the worker, which
-// has the same rights.
+// A trial process (builds/build_trials.h): makes builds that its worker requests, and reports whether they have ended.
+// Standard input leads to the worker. The compiler works on what a client has written: nothing here is trusted by the
+// worker, which has the same rights.
 #pragma once
 
 namespace cleave::remote::server {
