@@ -136,7 +136,7 @@ void make_folder(spank_t spank, const Site& site) {
   if (!problem.empty()) say(problem);
 }
 
-// Other nodes of the job do the same at the same time: whoever does not find its part afterwards, adds it again.
+// Other nodes of the job do the same at the same time: a node that does not find its part afterwards adds it again.
 void add_to_accounting(const std::string& job, const std::string& part) {
   constexpr std::chrono::seconds kLimit{10};
   constexpr int kAttempts = 5;

@@ -45,7 +45,7 @@ void pause_for(long ns) {
   nanosleep(&pause, nullptr);
 }
 
-// Writable for those who may write the folder.
+// Writable for the users who may write to the folder.
 mode_t mode_in(int folder) {
   struct stat status {};
   if (fstat(folder, &status) != 0) return 0600;

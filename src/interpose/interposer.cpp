@@ -118,7 +118,7 @@ bool Interposer::begin() noexcept {
 
 void Interposer::end() noexcept {
   const base::ScopedCancelDisable uncancelled;  // of the thread that exits
-  // A forked child that has made no launch is none that was asked about.
+  // No report is wanted of a forked child that has made no launch.
   const bool reports = owner.is_this_at_exit() && !in_child_ && !settings().disable;
   // What opens a file only now might be the end of the program.
   const bool may_open = !base::has_new_system_call_filter();

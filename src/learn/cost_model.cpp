@@ -225,8 +225,8 @@ bool CostModel::is_retry_due(const Estimate& below, const Estimate& above, doubl
   return age() % period == 3 % period;
 }
 
-// If noise hides the budget, numbers whose loss cannot be told from zero are used all the same: up to the first trial
-// number, or up to the one in use, for which measurements accumulate.
+// If noise hides the budget, numbers whose loss cannot be distinguished from zero are used all the same: up to the
+// first trial number, or up to the one in use, for which measurements accumulate.
 bool CostModel::is_within(const Curve& curve, std::size_t index, double budget, Search search) const {
   const Estimate& point = curve.points[index];
   if (point.upper_bound() <= budget) return true;

@@ -22,8 +22,8 @@
 namespace cleave::limits {
 namespace {
 
-// How long a search for a free slot may take, and looks who lives: who locks very many ranges of the file makes each look at its
-// locks slow.
+// How long a search for a free slot, and checks for liveness, may take: a process that locks very many ranges of the
+// file makes each query of its locks slow.
 constexpr std::int64_t kLongestSearch = 100'000'000;
 constexpr std::int64_t kLongestLook = 25'000'000;
 
@@ -138,7 +138,7 @@ bool MemoryLedger::write_entry() noexcept {
   return base::write_at(file_.get(), &entry_, sizeof entry_, offset_of_entry(slot_));
 }
 
-// Once it was held for too long, whoever holds it is not waited for again until it has been seen free.
+// Once it was held for too long, its holder is not waited for again until the lock has been seen free.
 bool MemoryLedger::lock() noexcept {
   const bool locked = base::lock_byte(file_.get(), kLock, patience_);
   if (locked) patience_ = kPatience;
@@ -182,14 +182,14 @@ MemoryLedger::Answer MemoryLedger::book(std::uint64_t bytes, std::uint64_t limit
     excess_ = entry_.bytes - limit;
     return entry_ = before, Answer::beyond;
   }
-  // Without a tenant there is nobody whose bookings matter.
+  // Without a tenant no other bookings matter.
   const bool is_shared = limit != 0 && entry_.group != entry_.nonce;
   const bool is_locked = is_shared && lock();
   std::size_t entries = 0;
   bool fits = true;
   const bool written = write_entry();
   const bool read = written && (!is_shared || read_entries(entries));
-  // Whether the others live is asked only where it matters.
+  // Whether the others live is checked only if it matters.
   if (read && is_shared && sum(entries, false) > limit) {
     const std::uint64_t living = sum(entries, true);
     fits = living <= limit;
@@ -226,7 +226,7 @@ void read_one(int folder, const std::string& name, std::vector<LedgerReport>& re
     LedgerEntry entry;
     if (pread(file.get(), &entry, sizeof entry, static_cast<off_t>(offset_of_entry(slot))) != sizeof entry)
       break;
-    // A descriptor for reading can only ask for a lock of readers.
+    // A descriptor for reading can only query read locks.
     const bool alive =
         base::is_byte_locked(file.get(), F_RDLCK, MemoryLedger::kSlotLocks + static_cast<off_t>(slot));
     if (entry.nonce == 0 || !alive) continue;

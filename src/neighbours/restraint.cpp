@@ -152,8 +152,8 @@ void RestraintControl::rest_at(unsigned level, double pressure, base::Nanosecond
   compared_ = false;
 }
 
-// Whether this is still the pressure that raising did not lower. If it has changed, the rests start over. At the top there is nothing to
-// raise, and a pressure that is still falling from its value at level 1 is no new load.
+// Whether this is still the pressure that raising did not lower. If it has changed, the pauses start over. At the top
+// there is nothing to raise, and a pressure that is still falling from its value at level 1 is no new load.
 bool RestraintControl::is_resting(double pressure, base::Nanoseconds now) {
   if (rest_pressure_ <= 0 || now >= rest_end_) return false;
   const bool same = level_ == kMaxRestraint || pressure <= kOtherLoad * rest_pressure_;

@@ -221,7 +221,7 @@ void Merger::add_device_rows() {
     auto& spans = device.second;
     std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.begin < b.begin; });
     for (std::size_t i = 0; i < spans.size(); ++i) {
-      // The process that gives it away may record that a little after the other has it.
+      // The process that passes it on may record that a little after the other has it.
       const std::int64_t end =
           i + 1 < spans.size() ? std::min(spans[i].end, spans[i + 1].begin) : spans[i].end;
       const std::int64_t holder = pid_of_[spans[i].file];

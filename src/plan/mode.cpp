@@ -13,9 +13,9 @@ namespace {
 // The first and the last slice are on the program's queue; with two there is nothing left to distribute.
 constexpr std::size_t kMinPipelinedSlices = 3;
 
-// The end of a slice is long if its work-groups take very different times; one slice beside it is then not enough.
-// With this many queues that matters little (docs/measurements.md), and this many times what fills the device may be
-// in flight for it.
+// The end of a slice is long if its work-groups take very different times; one more slice is then not enough to fill
+// the device. With this many queues that matters little (docs/measurements.md), and this many times what fills the
+// device may be in flight for it.
 constexpr std::size_t kQueuesForUnevenGroups = 4;
 constexpr std::size_t kMaxTimesFilled = 10;
 

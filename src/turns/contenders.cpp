@@ -5,8 +5,8 @@
 namespace cleave::turns {
 namespace {
 
-// For less nobody is held back: a pause of microseconds, as a cap of nearly all demands after each quantum, would cost whoever
-// has the larger weight its turn, and all would get the same.
+// No participant is held back for less: a pause of microseconds, which a cap of nearly 100 % requires after each
+// quantum, would cost the one with the larger weight its turn, and all would get the same.
 constexpr Ns kLeastPause = 1'000'000;
 
 // Device time at the rate of a cap, as time.

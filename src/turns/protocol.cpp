@@ -6,10 +6,10 @@
 namespace cleave::turns {
 namespace {
 
-// A guard that looks by then is not woken earlier.
+// A guard that checks by this time is not woken earlier.
 constexpr Ns kSlack = 20'000;
 
-// Who waits for its cap alone looks no sooner.
+// A participant that waits only for its cap checks no sooner.
 constexpr Ns kSoonest = 50'000;
 
 bool is_mine(const View& state, Self self) {
@@ -27,7 +27,7 @@ void Protocol::charge_holder(View state, Ns until) const {
   h.charged_until = until;
 }
 
-// The holder does not ask any more.
+// The holder no longer requests the device.
 void Protocol::end_turn(View state, Ns now) const {
   charge_holder(state, now);
   policy_.rest(state, state.header.holder);
@@ -92,7 +92,7 @@ bool Protocol::is_guarded(View state, Ns now) const {
   return h.guard != h.holder && asks(state, h.guard) && now - h.guard_until < timing_.check;
 }
 
-// The one that has asked longest, if there is no guard, or one that has not looked when it should have.
+// The one whose request is oldest, if there is no guard, or one that has not checked when it should have.
 void Protocol::choose_guard(View state, Self self, Ns now, const Liveness& liveness) const {
   Header& h = state.header;
   if (is_guarded(state, now)) return;
@@ -112,7 +112,7 @@ void Protocol::choose_guard(View state, Self self, Ns now, const Liveness& liven
   h.guard_until = now + timing_.check;
 }
 
-// A holder, if anybody asks, and a guard, if anybody waits.
+// A holder, if any participant requests the device, and a guard, if any waits.
 void Protocol::appoint(View state, Self self, Ns now, const Liveness& liveness) const {
   if (state.header.holder == kNobody) {
     grant(state, self, now, liveness);
@@ -128,7 +128,7 @@ Answer Protocol::answer(View state, Self self, Ns now) const {
   if (h.holder == self.slot) return {Standing::holds};
   if (p.waits_since == 0) p.waits_since = now;
   const Ns ready = std::max(policy_.ready_at(state, self.slot, now), now + kSoonest);
-  if (h.holder == kNobody)  // nobody to be looked after; all that ask wait for their caps
+  if (h.holder == kNobody)  // no holder to watch; all requests wait for their caps
     return {Standing::waits, p.wakes, std::min(ready, now + timing_.lease)};
   if (!is_guarded(state, now)) h.guard = self.slot;
   Ns look_at = now + timing_.lease;
@@ -142,7 +142,7 @@ Answer Protocol::answer(View state, Self self, Ns now) const {
     }
     h.guard_until = look_at;
   }
-  // When its cap allows for it, perhaps nobody has the device, and nobody wakes it.
+  // When its cap allows it, the device may have no holder, so that no other participant wakes this one.
   if (policy_.ready_at(state, self.slot, now) > now) look_at = std::min(look_at, ready);
   return {Standing::waits, p.wakes, look_at};
 }

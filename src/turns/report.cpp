@@ -95,7 +95,7 @@ DeviceReport report_of(int folder, const std::string& name) {
     if (!exists(state->view(), slot)) continue;
     ParticipantReport& each = report.participants[next++];
     each.alive = is_locked(file.get(), slot);
-    // Whoever ended while it held the device is charged no more.
+    // A participant that ended while it held the device is no longer charged.
     if (!each.alive) each.used = state->participants[slot].used;
   }
   report.tenants = tenants_of(*state, report.participants);

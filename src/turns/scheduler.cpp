@@ -10,10 +10,10 @@
 namespace cleave::turns {
 namespace {
 
-// How much faster than by its share one that rests is owed device time.
+// How much faster than by its share an idle participant is credited with device time.
 constexpr std::int64_t kRestingRate = 3;
 
-// What a newcomer is expected to use until it rests, as a part of a quantum: little, until it has used more.
+// What a newcomer is expected to use until it becomes idle, as a part of a quantum: little, until it has used more.
 constexpr Ns kNewcomers = 10;
 
 // Sums and products of distances and weights, of up to 2^75.
@@ -60,7 +60,7 @@ bool has_least_share(unsigned priority) {
          priority != static_cast<unsigned>(Priority::idle);
 }
 
-// The first class that asks, unless another one is owed a turn; kPriorities if there is nobody.
+// The first class with a request, unless another one is owed a turn; kPriorities if there is none.
 unsigned class_to_serve(const View& state, const Contenders& contenders) {
   const unsigned first = contenders.first_class(state);
   for (unsigned next = first; next < kPriorities; next = contenders.first_class(state, next + 1)) {
@@ -124,7 +124,7 @@ void Scheduler::ask(View state, std::uint32_t slot, Ns now) const {
         std::clamp<std::int64_t>(distance(p.rested_at, state.header.fair_clock), 0, kMaxSpread);
     owed += kRestingRate * scaled(passed, load.weight, load.weight + weight);
   } else {
-    owed = std::max<std::int64_t>(owed, 0);  // nobody whom it could have taken the time from
+    owed = std::max<std::int64_t>(owed, 0);  // there was no other to take the time from
   }
   place(state, slot, std::min(owed, virtual_of(quantum_, weight)), now);
   p.asks = 1;
@@ -169,7 +169,7 @@ void Scheduler::charge(View state, std::uint32_t slot, Ns from, Ns until) const 
   charge_caps(state, slot, until - time, until, {kBurst, kLate});
 }
 
-// A class owes for what it has had while a higher one asked. What it is owed, any time on the device pays.
+// A class owes for what it has had while a higher one had requests. Any time on the device pays what it is owed.
 void Scheduler::charge_class(View state, const Contenders& contenders, unsigned priority, Ns from, Ns until) {
   std::array<Ns, kPriorities>& owed = state.header.owed;
   Ns outranked_since = until;
@@ -196,8 +196,9 @@ void Scheduler::credit(View state, std::uint32_t slot, Ns idle, Ns now) const {
   credit_caps(state, slot, idle, now, {kBurst, kLate});
 }
 
-// Who was held back by its cap has fallen behind, and could keep the device from others for as long. It is owed no more than
-// one that has rested. The processes of a tenant are moved together, so that they stay even among themselves.
+// A participant that was held back by its cap has fallen behind, and could keep the device from others for as long. It
+// is owed no more than one that was idle. The processes of a tenant are moved together, so that they stay even among
+// themselves.
 void Scheduler::forgive(View state, const Contenders& contenders, unsigned priority) const {
   const std::uint64_t origin = state.header.origin[priority];
   for (std::uint32_t slot = 0; slot < state.header.slots; ++slot) {
@@ -240,7 +241,7 @@ std::uint32_t Scheduler::pick(View state, Ns now) const {
   for (std::uint32_t slot = 0; slot < state.header.slots; ++slot) {
     Participant& p = state.participants[slot];
     if (!contenders.has(slot) || p.priority != served) continue;
-    // What it asked for is used up: its next stretch begins.
+    // What it requested is used up: its next stretch begins.
     if (distance(p.deadline, p.virtual_time) >= 0) begin_stretch(state, slot);
     if (distance(origin, p.virtual_time) > mean) continue;
     if (best == kNobody || is_before(p, state.participants[best], origin)) best = slot;
@@ -297,7 +298,7 @@ void Scheduler::change(View state, std::uint32_t slot, std::uint32_t weight, Pri
   const std::int64_t lag = scaled(owed, before, after);
   p.lag = std::clamp(lag, -virtual_of(kMaxDebt, after), virtual_of(quantum_, after));
   if (!asked) return;
-  // Its stretch goes on: who changed its weight again and again would else never come to the end of one.
+  // Its stretch goes on: otherwise one that changed its weight again and again would never come to the end of one.
   const std::int64_t left = scaled(distance(p.virtual_time, p.deadline), before, after);
   p.asks = 0;
   place(state, slot, p.lag, now);

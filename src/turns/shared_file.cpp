@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint32_t kLockCount = 1 << 10;
 
-// Who holds the lock for so long is stopped: a step takes microseconds.
+// A process that holds the lock for so long is stopped: a step takes microseconds.
 constexpr Ns kLongestStep = 50'000'000;
 
 // How long a step waits for locks in all: for a stopped holder's, and for the next one.
@@ -31,10 +31,11 @@ constexpr Ns kPatience = 2 * kLongestStep;
 // stopped in the middle of its step, unless somebody makes it happen.
 constexpr int kMostMoves = 16;
 
-// How long a search for a free slot may take: who locks very many ranges of the file makes each look at its locks slow.
+// How long a search for a free slot may take: a process that locks very many ranges of the file makes each query of its
+// locks slow.
 constexpr Ns kLongestSearch = 100'000'000;
 
-// Likewise, for a step's looks who lives: whom it has no time to look at counts as alive.
+// The same for a step's liveness checks: those for which there is no time count as alive.
 constexpr Ns kLongestLook = kLongestStep / 4;
 
 bool may_write() { return base::may_write_up_to(SharedFile::kSize); }
@@ -227,7 +228,7 @@ bool SharedFile::commit() {
     written &= base::write_at(file_.get(), &after_.totals[i], sizeof(TenantTotals),
                               kTotals + i * sizeof(TenantTotals));
   }
-  // Last: it says who holds the device.
+  // Last: it names the holder of the device.
   if (after_.header != before_.header)
     written &= base::write_at(file_.get(), &after_.header, sizeof(Header), 0);
   unlock();

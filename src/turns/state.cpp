@@ -9,7 +9,7 @@
 namespace cleave::turns {
 namespace {
 
-// No guard and no idle holder makes others wait longer than that, whatever the file says, nor does a sign of life.
+// No guard, idle holder or heartbeat makes others wait longer than that, whatever the file says.
 constexpr Ns kLongestPromise = 100'000'000;
 
 // A time that is further ahead is none: limited anew by each reader, it would never pass.

@@ -19,12 +19,12 @@ namespace {
 constexpr Ns kSecond = 1'000'000'000;
 // How many milliseconds a process that exits waits for another thread's step.
 constexpr int kTriesAtExit = 100;
-// A sign of life as often as that is enough.
+// Heartbeats at this interval are enough.
 constexpr Ns kPulse = 1'000'000;
 // No more than so much is credited late: a turn that a cap ends too early costs more than a step.
 constexpr Ns kMostUncredited = 200'000;
 
-// For so many leases those who get the device before one that waits may show no sign of life.
+// For this many leases those that get the device before a waiting one may send no heartbeat.
 constexpr Ns kLongestQuiet = 2;
 
 std::uint64_t new_nonce() {
@@ -35,7 +35,7 @@ std::uint64_t new_nonce() {
   return std::max<std::uint64_t>(nonce, 1);
 }
 
-// For who holds the device.
+// For the holder of the device.
 Haste haste_of_others_than(std::uint32_t self, const View& state, Ns quantum, Ns now) {
   if (self >= state.participants.size()) return Haste::none;
   const Participant& mine = state.participants[self];
@@ -60,7 +60,7 @@ bool are_taken(const View& state) {
          std::count_if(members.begin(), members.end(), [](const Participant& p) { return p.nonce != 0; }) > 1;
 }
 
-// Whether the holder has done so since it got the device. Nobody else is to show any if nobody has it.
+// Whether the holder has done so since it got the device. Without a holder none is expected.
 bool shows_life(const Header& header) { return header.holder == kNobody || header.pulse > header.turn_began; }
 
 bool has_others_that_ask(State& state, std::uint32_t self) {
@@ -72,15 +72,15 @@ bool has_others_that_ask(State& state, std::uint32_t self) {
 
 }  // namespace
 
-// The thread that follows who joins, leaves and declares an intent. It reads the futex first: whoever changes entries changes that one
-// last.
+// The thread that follows joins, leaves and declared intents. It reads the futex first: a process that changes entries
+// changes that one last.
 void Turns::follow_members(const SharedFile& file, Company& company, const std::atomic<bool>& watching,
                            const std::function<void()>& on_change) {
   const std::unique_ptr<State> state(new (std::nothrow) State);
   while (state && watching && file.read(*state)) {
     company.follow(are_taken(state->view()));
     if (on_change) on_change();
-    // Who ends this says so before it changes that number: what has been read may be the newest one.
+    // The flag is set before that number changes: what has been read may be the newest one.
     if (!watching || !file.wait_for_members(state->header.members)) break;
   }
   if (watching) company.follow(false);
@@ -400,7 +400,7 @@ bool Turns::yield(const std::atomic<int>* interrupt) noexcept try {
   return step_and_wait(
       [&](View state, Ns now) {
         mutex_.assert_held();
-        // Once it has been given away, it is waited for.
+        // Once it has been passed on, this process waits for it.
         if (!std::exchange(first, false)) return protocol_.look(state, self_, now, *file_);
         credit(state, idle, now);
         return protocol_.pass(state, self_, now, *file_);

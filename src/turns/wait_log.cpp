@@ -44,13 +44,13 @@ void WaitLog::follow(View state, std::uint32_t slot, Standing standing, Ns now) 
   entry.parts.count = 0;
   entry.at = now;
   entry.capped = state.participants[slot].capped;
-  // While its own cap held it back, it waited for nobody else.
+  // While its own cap held it back, it waited for no other participant.
   const Ns own = std::max<Ns>(entry.capped - capped_since_, 0);
   const Ns most = std::max<Ns>(now - since_ - own, 0);
   const auto part_of = [&](std::uint32_t other) -> Ns {
     const Participant& p = state.participants[other];
     if (other == slot || p.nonce == 0) return 0;
-    // Who has joined since has had all of its time since.
+    // A participant that has joined since has had all of its time since.
     const std::uint64_t before = nonces_[other] == p.nonce ? used_[other] : 0;
     return std::clamp<Ns>(static_cast<Ns>(p.used - before), 0, now - since_);
   };

@@ -31,7 +31,7 @@ struct Certificate {
   std::string text;
 };
 
-// Valid for this address alone. Nobody needs it for longer than the server's process lives.
+// Valid for this address alone, and needed only while the server's process lives.
 Certificate make_certificate(const TaskFolder& folder, const std::string& address) {
   const bool is_number =
       address.find_first_not_of("0123456789.") == std::string::npos || address.find(':') != std::string::npos;

@@ -32,9 +32,9 @@
 namespace cleave::interpose {
 namespace {
 
-// How often the settings and the other process's figures are looked at.
+// How often the settings and the other process's figures are checked.
 constexpr int kPeriodMs = 500;
-// How long a holder may go on that should have yielded, and how often that is looked at while it sends something.
+// How long a holder that should have yielded may go on, and how often that is checked while it sends something.
 constexpr turns::Ns kLongestOverrun = 1'000'000'000;
 constexpr turns::Ns kBetweenLooks = 20'000'000;
 // Calls that wait: the other process makes one at a time on a device.
@@ -86,7 +86,7 @@ class Broker::State {
         settings_(configuration.settings),
         live_(configuration),
         entry_(forks_, settings_.registry) {
-    news_.open();  // without it, news are sent when the settings are looked at
+    news_.open();  // without it, news is sent when the settings are checked
   }
 
   std::string run(const std::function<void()>& show_life);
@@ -237,8 +237,8 @@ bool Broker::State::wait_for_turn(std::uint8_t number, Device& device, const Bro
   return true;
 }
 
-// Most requests of a holder are signs of life, or give it nothing up. So it is not asked: one that has kept a turn for too long is as
-// one that has ended it.
+// Most requests of a holder are heartbeats, or do not end its turn. So the broker does not rely on them: a holder that
+// has kept its turn for too long is treated as if it had ended it.
 void Broker::State::end_overruns(turns::Ns now) {
   static const std::atomic<int> at_once{1};
   for (const auto& device : devices_) {
@@ -372,8 +372,8 @@ bool Broker::State::receive() {
   return false;
 }
 
-// Until there is something to do, at the latest for the period. A request is read only while what has been sent before is read, so that
-// whoever reads no answers gets none, and waits. True: the channel is to be read.
+// Until there is something to do, at the latest for the period. A request is read only while earlier answers are being
+// read, so a process that reads no answers gets none, and waits. True: the channel is to be read.
 bool Broker::State::wait() {
   auto until = apply_weights();
   const bool can_send = this->can_send();

@@ -19,10 +19,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How often who waits looks at what may interrupt it, and at the broker.
+// How often a waiting thread checks for interruptions, and the broker.
 constexpr auto kLook = 20ms;
-// After so many looks without a word from the broker it is asked for one, and after so many it is silent: it reads what it is asked in
-// far less, and no step of its own takes more than 0.1 s.
+// After this many checks without a message from the broker a heartbeat is requested, and after this many it counts as
+// silent: it reads requests in far less time, and no step of its own takes more than 0.1 s.
 constexpr unsigned kLooksUntilAsked = 5;
 constexpr unsigned kLooksUntilSilent = 50;
 

@@ -63,7 +63,8 @@ struct Gated<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
   }
 };
 
-// A function that takes away or changes what a launch uses: arguments of the kernel that is its first parameter, or memory.
+// A function that removes or changes what a launch uses: arguments of the kernel that is its first parameter, or
+// memory.
 template <auto Entry, typename Function = FunctionAt<Entry>>
 struct Withdrawing;
 

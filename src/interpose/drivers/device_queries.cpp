@@ -49,7 +49,7 @@ void* find_extension_function(const Table& next, Devices& devices, RecordMap<Hel
   void* only = nullptr;
   for (const cl_platform_id platform : devices.platforms()) {
     void* const found = find_on_platform(next, platform, name);
-    // Of several drivers only the context tells which it is; its kernel keeps it.
+    // With several drivers only the context shows which one it is; its kernel keeps it.
     if (found != nullptr && only != nullptr && found != only)
       return find_extension_function(next, devices, context, name);
     if (found != nullptr) only = found;

@@ -29,11 +29,11 @@ Devices::Facts Devices::ask(cl_device_id device, cl_device_id root) const {
   return std::make_shared<const DeviceFacts>(std::move(facts));
 }
 
-// Concurrent threads ask, too, and find the same.
+// Concurrent threads query it, too, and find the same.
 Devices::Facts Devices::of(cl_device_id device) noexcept try {
   if (device == nullptr) return unknown_;
   if (Facts known = find(device)) return known;
-  // The program may have given up the parent of a sub-device: nothing is asked of that one.
+  // The program may have released the parent of a sub-device: nothing is queried of that one.
   const cl_device_id parent = parent_of(next_, device);
   const Facts of_parent = parent != nullptr ? find(parent) : nullptr;
   Facts made = ask(device, of_parent ? of_parent->root : device);

@@ -74,8 +74,8 @@ bool is_exempt(Interposer& p, const QueueRecord& queue) {
   return why.has_value();
 }
 
-// Decides about the launch: this is the only place, and it is asked once. `turn`: in which it is made, whose policy applies whatever the
-// settings name; null: alone.
+// Decides about the launch, once; this is the only place. `turn`: the turn in which it is made, whose policy applies
+// whatever the settings name; null: none.
 LaunchPlan plan_launch(Interposer& p, LaunchFacts& facts, const DeviceTurn* turn) {
   if (turn == nullptr) return facts.plan(p.policy->decide(facts));
   LaunchPlan plan = facts.plan(p.turn_slices->decide(facts));

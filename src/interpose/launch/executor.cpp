@@ -74,7 +74,7 @@ cl_int enqueue_whole(Interposer& p, const Call& call, const LaunchPlan& plan, La
   const bool own_event = call.event == nullptr && pacer.wants_event(call);
   if (own_event) asked.event = &made;
   cl_int error = launch_unsplit(p, asked, *plan.kernel->counters, why);
-  // Perhaps for want of an event that the program did not ask for.
+  // Perhaps for lack of an event that the program did not request.
   if (own_event && (error == CL_OUT_OF_RESOURCES || error == CL_OUT_OF_HOST_MEMORY)) {
     asked.event = nullptr;
     error = launch_unsplit(p, asked, *plan.kernel->counters, why);

@@ -21,7 +21,7 @@ void RepeatedLaunches::add(const Call& call, unsigned vms, std::uint64_t changes
   if (version % 2 != 0 || !entry.version.compare_exchange_strong(
                               version, version + 1, std::memory_order_acquire, std::memory_order_relaxed))
     return;
-  // Whoever reads one of these sees that the version is odd, or a later one.
+  // A thread that reads one of these sees that the version is odd, or a later one.
   entry.kernel.store(call.kernel, kRelease);
   entry.queue.store(call.queue, kRelease);
   entry.changes.store(changes, kRelease);

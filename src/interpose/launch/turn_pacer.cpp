@@ -112,14 +112,15 @@ launch::WaitResult TurnPacer::wait(cl_event command, std::size_t slices) noexcep
   return launch::WaitResult::complete;
 }
 
-// By the slices between which the device was not given away; 0 if there were too few.
+// From the slices between which the device was not passed on; 0 if there were too few.
 base::Nanoseconds TurnPacer::measured() const {
   if (timed_ == 0) return base::Nanoseconds(0);
   return base::Nanoseconds(static_cast<base::Nanoseconds::rep>(
       static_cast<double>(time_.count()) / static_cast<double>(timed_) * static_cast<double>(slices_)));
 }
 
-// The whole launch is measured by its end where its slices have not told, and the device was not given away since it began.
+// The whole launch is measured by its end if its slices gave no result, and the device has not been passed on since it
+// began.
 void TurnPacer::note_slices(const Call& call, const launch::LaunchResult& result, cl_event event) {
   const base::Nanoseconds measured = this->measured();
   const base::Nanoseconds since = use_->turn() == turn_ ? start_ : base::Nanoseconds(0);

@@ -218,7 +218,7 @@ void MemoryLimits::keep(std::unique_ptr<Booking> booking, cl_mem object) noexcep
   }
 }
 
-// An address that the driver gives away again has become free in some way that was not seen.
+// An address that the driver reuses has become free in some way that was not noticed.
 void MemoryLimits::keep(std::unique_ptr<Booking> booking, void* svm) noexcept try {
   freeing(svm);
   svm_.add(svm, booking.get());
@@ -255,7 +255,7 @@ std::vector<MemoryLimits::Taken> MemoryLimits::take(std::span<void* const> svm) 
     if (const auto booking = svm_.release(each)) taken.push_back({each, std::unique_ptr<Booking>(*booking)});
   }
   return taken;
-} catch (...) {  // out of memory: it stays booked until the driver gives its address away again
+} catch (...) {  // out of memory: it stays booked until the driver reuses its address
   return {};
 }
 
@@ -272,7 +272,7 @@ void MemoryLimits::freeing_with(std::vector<Taken> taken, cl_event event) noexce
   ++freeing_commands_;
   const base::MutexLock lock(mutex_);
   freeing_.splice(freeing_.end(), one);
-} catch (...) {  // out of memory: as if it were not freed, until the driver gives the addresses away again
+} catch (...) {  // out of memory: as if it were not freed, until the driver reuses the addresses
   put_back(std::move(taken));
 }
 

@@ -1,6 +1,6 @@
-// As many slices as keep the pressure on the host's processors below a target, and no more than cost a share of the launch's
-// time: as many as the restraint (neighbours/restraint.h) asks for, as far as the costs allow. Without restraint launches are
-// unsplit.
+// As many slices as keep the pressure on the host's processors below a target, and no more than cost a share of the
+// launch's time: as many as the restraint (neighbours/restraint.h) calls for, as far as the costs allow. Without
+// restraint launches are unsplit.
 
 #include <algorithm>
 #include <bit>
@@ -30,7 +30,7 @@ class PressurePolicy final : public MeasuredPolicy {
     return prepare_alpha(launch, Neighbours::required);
   }
 
-  // Nothing is tried: what the restraint asks for shows what it costs. Unsplit launches are measured, too.
+  // There are no trials: the launches that the restraint splits show the costs. Unsplit launches are measured, too.
   learn::SliceAdvice advise(LaunchQuery& launch, const CostKeys& keys) const override {
     const std::size_t most =
         std::min(budget_limit(launch), most_of_length(costs().known_duration(keys.launch)));

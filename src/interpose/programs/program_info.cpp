@@ -105,7 +105,7 @@ void note_binaries(Interposer& p, cl_program program, const ProgramRecord& recor
   if (record.trusted || (unknown && !p.settings().trust_binaries)) return;
   const auto devices = list_of<cl_device_id>(p.next, program, CL_PROGRAM_DEVICES);
   const DeviceHolds holds(p.devices, devices);
-  if (!holds) return;  // what they have built cannot be asked any more
+  if (!holds) return;  // what they have built cannot be queried any more
   const auto kernel_names =
       is_executable(p.next, program, devices) ? kernel_names_of(p.next, program) : std::vector<std::string>();
   for (std::size_t i = 0; i < std::min({binaries.size(), devices.size(), sizes.size()}); ++i) {
@@ -119,7 +119,7 @@ void note_binaries(Interposer& p, cl_program program, const ProgramRecord& recor
 cl_int give_binaries(Interposer& p, cl_program program, size_t size, void* value, size_t* size_ret) {
   const bool noted = value != nullptr && p.owner.is_this();
   const auto before = noted ? p.records.programs.find(program) : std::nullopt;
-  // Asked for first: a driver's binaries may grow, and the program has room for what it was told before.
+  // Queried first: a driver's binaries may grow, and the program has room for the size that it got earlier.
   const auto sizes =
       noted ? list_of<std::size_t>(p.next, program, CL_PROGRAM_BINARY_SIZES) : std::vector<std::size_t>();
   const cl_int result = p.next.clGetProgramInfo(program, CL_PROGRAM_BINARIES, size, value, size_ret);

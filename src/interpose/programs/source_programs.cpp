@@ -274,7 +274,7 @@ cl_int run_build(Interposer& p, const Build& build, const ProgramRecord& record)
   note_scan(p, build.program, scan);
   const DeviceList devices = devices_of(p.next, build);
   scope.note_plain(devices);
-  // Its log has to be asked for after a build of our own.
+  // Its log has to be queried after a build of our own.
   const DeviceHolds holds(p.devices, devices);
   auto obstacle = prelude_obstacle(p, build, record, scan.whole());
   if (!obstacle && !holds) obstacle = NoPrelude::driver;

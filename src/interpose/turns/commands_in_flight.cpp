@@ -55,7 +55,7 @@ void CommandsInFlight::add(const TurnCommand& command, launch::Event event, Ns a
     const bool is_known = command.expected.count() > 0;
     const bool are_alike = before.count == 0 || (before.key == command.key && since == 0);
     const unsigned of_a_kind = are_alike ? before.count + 1 : 0;
-    // Of a launch in slices it must be known when the one before has ended, and two at a time cannot be told apart.
+    // For a launch in slices the end of the previous slice must be known, and two at a time cannot be distinguished.
     if (before.count != 0) unmarked_before_ = at;
     const bool is_alone = since == 0 || (!is_shared && unmarked_before_ < since);
     // Commands that are measured together begin with the first of them.
@@ -87,13 +87,13 @@ void CommandsInFlight::end_awaited(Ns running_at, Ns at, bool is_dry) {
   const auto add = [](Ns sum, const InFlight& each) { return sum + each.expected; };
   const Ns expected =
       is_dry ? std::accumulate(flight_.begin(), flight_.end(), Ns{0}, add) : oldest().expected;
-  // Where nobody has looked until long after it, the end says nothing.
+  // If it was checked only long after the end, the time says nothing.
   if (running_at == 0 && at > oldest_began() + expected) return end_oldest(at, Measured::no);
   end_oldest(likely_end(running_at, at), Measured::yes);
 }
 
-// When the oldest command has ended. Where it had when it was first looked at, it perhaps takes less than expected; were the end when it was seen,
-// each would make the next one seem to begin later.
+// When the oldest command has ended. If it had ended at the first check, it perhaps takes less than expected; if the
+// time of the check were taken as the end, each command would make the next one seem to begin later.
 Ns CommandsInFlight::likely_end(Ns running_at, Ns at) const {
   const Ns sooner = oldest_began() + oldest().expected - oldest().expected / kLess;
   if (running_at < sooner) return std::min(sooner, at);

@@ -13,15 +13,15 @@ namespace {
 
 using turns::Ns;
 
-// How long it takes at most until the next process is awake and has enqueued something. So much before its last command ends,
-// the device is given away.
+// How long it takes at most until the next process is awake and has enqueued something. The device is passed on this
+// long before the last command ends.
 constexpr Ns kHandover = 200'000;
 
 // The end of a longer command is not predicted.
 constexpr Ns kShort = 2'000'000;
 
-// How long before the expected end of what is on the device it is looked at: by a process that waits for room, and by one that gives
-// the device away.
+// How long before the expected end of its commands the device is checked: by a process that waits for room, and by one
+// that passes the device on.
 constexpr Ns kEarly = 0;
 constexpr Ns kEarlyAtTheEnd = 160'000;
 
@@ -223,8 +223,8 @@ launch::WaitResult DeviceTurn::wait_for_room(base::MutexLock& lock, Room room, N
   return !holder_.is_wanted_back() || pass_on(abort) ? WaitResult::complete : WaitResult::aborted;
 }
 
-// Others should have the device: waits until what is on it is about to end, gives it away, and waits until it comes back.
-// Not if `abort` says so before.
+// Others should have the device: waits until the commands on it are about to end, passes it on, and waits until it
+// comes back. Not if `abort` is set before.
 bool DeviceTurn::pass_on(const std::atomic<int>* abort) {
   holder_.begin_change();
   const auto is_about_to_end = [this] {
@@ -237,7 +237,7 @@ bool DeviceTurn::pass_on(const std::atomic<int>* abort) {
     holder_.end_change();
     return false;
   }
-  // Before a pause for its own cap there is nobody who could begin meanwhile.
+  // During a pause for its own cap no other participant could begin meanwhile.
   const Ns handover = turns_->pauses() ? 0 : kHandover;
   const Ns left = std::min(flight_.expected_end() - handover - holder_.now(), kShort);
   if (left > 0) {
@@ -348,7 +348,7 @@ void DeviceTurn::keep() noexcept {
     const Ns pause = held() ? std::max(look_after(), kShortestSleep) : 0;
     if (keeper_.is_stopped()) return;
     release_events();
-    if (keeper_.is_stopped()) return;  // said so meanwhile, when nobody waited for it
+    if (keeper_.is_stopped()) return;  // stopped meanwhile, while nothing waited here
     if (live_.may_change()) apply_limits();
     keeper_.wait(lock, holder_.now(), held() ? pause : live_.may_change() ? kLimitsFollowed : 0);
   }
@@ -357,7 +357,7 @@ void DeviceTurn::keep() noexcept {
 // Ends the turn when nothing is left on the device. Returns when to look again.
 Ns DeviceTurn::look_after() {
   if (launches_.count() > 0 || holder_.is_changing()) {
-    if (held()) static_cast<void>(turns_->should_yield());  // a sign of life
+    if (held()) static_cast<void>(turns_->should_yield());  // a heartbeat
     // A short launch may be over soon, and the device idle.
     return std::clamp(holder_.now() - launches_.since(), kWhileIdle, kWhileFed);
   }
@@ -370,7 +370,7 @@ Ns DeviceTurn::look_after() {
   if (flight_.size() != 0) {
     const Ns age = at - flight_.oldest_began();
     const Ns expected = flight_.oldest().expected;
-    static_cast<void>(turns_->should_yield());  // a sign of life
+    static_cast<void>(turns_->should_yield());  // a heartbeat
     if (age <= kKeepersPatience + kTimesExpected * expected)
       return std::min(std::max(expected - age, age / kShareOfWait), kMillisecond);
     flight_.forget_oldest();

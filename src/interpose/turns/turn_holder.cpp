@@ -6,7 +6,7 @@
 namespace cleave::interpose {
 namespace {
 
-// How often others are asked after.
+// How often the others are checked.
 constexpr turns::Ns kAskAgain = 50'000;
 
 }  // namespace

@@ -136,7 +136,7 @@ Wait::Wait(const WaitContext& context, cl_command_queue queue, WaitKind kind, cl
       kind != WaitKind::transfer || (context.records.pending_user_events.empty() && !history_->shared());
   start_ = context.clock.now();
   if (free && wants_watching(context.mode, *driver)) decide(event);
-  // Asking for it twice takes longer than a brief wait does.
+  // Querying it twice takes longer than a brief wait does.
   const bool is_known = driver->spinning.verdict() != SpinDetector::Verdict::unknown;
   if (!sleeping_ && !is_known && !history_->expects_brief(kind)) processor_ = context.clock.thread_time();
 }

@@ -178,7 +178,7 @@ class Reader {
     const auto found = name != 0 ? declarations_.find(list_[name].text) : declarations_.end();
     if (found == declarations_.end() || found->second.count != 1) return;
     if (found->second.local) {
-      // The address of a pointer, or of its element if that is one, is not looked at.
+      // The address of a pointer, or of its element if that is one, is not examined.
       const bool of_pointer = is(at + 2, "&") && !is(name + 1, "[") && found->second.pointer;
       found_.tokens[at] = !of_pointer;
       return;

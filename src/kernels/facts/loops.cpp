@@ -144,8 +144,8 @@ class Loops {
     return macros_.integer_types().of(std::span(list_).subspan(words, at - words));
   }
 
-  // Of a type that is wide enough, since others may never reach a bound, with a sign if that matters, and of which nobody has the
-  // address.
+  // Of a type that is wide enough, since others may never reach a bound, signed if that matters, and whose address is
+  // not taken.
   [[nodiscard]] bool is_counter(Text name, const For& loop, bool needs_sign) const {
     if (addressed_.contains(name)) return false;
     const bool own = size(loop.init) > 1 && text_.is_name(loop.init.begin + 1);  // declared by the loop

@@ -42,7 +42,7 @@ void add_pasted_names(const std::deque<SourceText>& texts, const Tokens& options
     whole.causes.note(whole.scan, *paste, paste->construct);
 }
 
-// What the order of work-groups means to a program whose functions may not be told apart.
+// What the order of work-groups means to a program whose functions may not be distinguishable.
 Findings group_order_of_whole(const std::deque<SourceText>& texts, const Options& options) {
   Tokens all;
   for (const SourceText& text : texts)
@@ -96,7 +96,7 @@ Preprocessed preprocessed(std::string_view source, const BuildInputs& inputs) {
   return preprocess(source, {inputs.options, inputs.uncertain_options, headers.names()}, headers);
 }
 
-// Null if the functions of the program cannot be told apart.
+// Null if the functions of the program cannot be distinguished.
 std::shared_ptr<const CallGraph> call_graph_of(const std::deque<SourceText>& texts, const JoinedText& options,
                                                const Options& parsed) {
   if (!split_functions(tokens_of(options.text()))) return nullptr;

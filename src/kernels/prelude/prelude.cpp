@@ -7,9 +7,8 @@ namespace cleave::kernels {
 //   - The tag is read with get_global_id(2), not get_global_offset(2): some compilers assume that an offset is small and fold
 //     tests of its high bits away. Minus get_local_id(2), which is 0 in a tagged launch, the value is uniform in a work-group,
 //     and most compilers recognise that. NVIDIA's does not, and reads an offset correctly.
-//   - The size that a tag encodes has 31 bits (plan::validate_cut), so 32-bit arithmetic suffices, also for an id if the
-// launch's own
-//     offset is 0. In short work-items the cost of a 64-bit division is measurable.
+//   - The size that a tag encodes has 31 bits (plan::validate_cut), so 32-bit arithmetic suffices, also for an id if
+//     the launch's own offset is 0. In short work-items the cost of a 64-bit division is measurable.
 //   - Both values are computed and one is selected, without a branch: compilers can then hoist the selection out of their loops
 //     over work-items, and still see that the program's loops are uniform in a work-group (with a branch, the reduction of
 //     bench/kernels took seven times as long on PoCL). NVIDIA's compiler has no such loops, and a uniform branch is cheaper

@@ -67,7 +67,7 @@ bool is_positive_in(const std::vector<std::string>& definitions, const std::stri
   });
 }
 
-// Whether the words of the options are the same for who splits them before it strips the quotes.
+// Whether the words of the options are the same for a parser that splits them before it strips the quotes.
 bool splits_the_same(Text options) {
   bool quoted = false;
   for (const char c : options) {
