@@ -150,7 +150,7 @@ ContextPointer make_context(const SSL_METHOD* method, const TlsFiles& files, std
     return context;
   }
   SSL_CTX* const raw = context.get();
-  // Forward secrecy: whoever obtains the key later cannot read earlier data. TLS 1.3 has nothing else.
+  // Forward secrecy: an attacker who obtains the key later cannot read earlier data. TLS 1.3 has nothing else.
   SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION);
   SSL_CTX_set_cipher_list(raw, "ECDHE+AESGCM:ECDHE+CHACHA20");
   // A key with a password cannot be used: a daemon cannot prompt for it.

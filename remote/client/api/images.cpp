@@ -99,7 +99,7 @@ cl_int check_creation(const ContextState& context, const cl_image_format& format
   return with_host && bytes > context.max_allocation ? CL_INVALID_IMAGE_SIZE : CL_SUCCESS;
 }
 
-// Whether the driver is asked before contents of that size are sent.
+// Whether the driver's answer is awaited before contents of that size are sent.
 bool needs_trial(const cl_image_format& format, const cl_image_desc& desc) {
   constexpr std::size_t kMaxUntried = std::size_t{1} << 24U;
   const auto [width, rows, slices] = extent_of(desc);

@@ -16,7 +16,7 @@ namespace cleave::remote::client {
 namespace {
 
 constexpr cl_map_flags kWritingFlags = CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
-// How often the server is asked for another address if one is in use here.
+// How often another address is requested from the server if one is in use here.
 constexpr unsigned kMaxAttempts = 16;
 
 std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }

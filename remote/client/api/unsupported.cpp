@@ -12,7 +12,7 @@ cl_int CL_API_CALL clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBAC
   return find(queue) == nullptr ? CL_INVALID_COMMAND_QUEUE : CL_INVALID_OPERATION;
 }
 
-// What cl_khr_gl_sharing asks of a memory object that no other API of this machine owns.
+// What cl_khr_gl_sharing specifies for a memory object that no other API of this machine owns.
 cl_int CL_API_CALL clGetGLObjectInfo(cl_mem, cl_gl_object_type*, cl_GLuint*) { return CL_INVALID_GL_OBJECT; }
 cl_int CL_API_CALL clGetGLTextureInfo(cl_mem, cl_gl_texture_info, size_t, void*, size_t*) {
   return CL_INVALID_GL_OBJECT;

@@ -105,7 +105,7 @@ bool is_of_type(const DeviceState& device, cl_device_type wanted, bool is_first)
   return (device.type & wanted & ~static_cast<cl_device_type>(CL_DEVICE_TYPE_DEFAULT)) != 0;
 }
 
-// kConnectionLost: it cannot be asked.
+// kConnectionLost: it cannot be queried.
 cl_int ask_driver(cl_device_type type, std::vector<Object*>& found) {
   std::array<std::uint8_t, sizeof type> input{};
   std::memcpy(input.data(), &type, sizeof type);

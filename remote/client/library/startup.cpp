@@ -113,7 +113,7 @@ void finalize(Object& object) noexcept try {
 } catch (...) {  // out of memory: a callback or a release is lost
 }
 
-// Devices, pipes and descriptors are the interposer's alone: there is no file beside them.
+// Devices, pipes and descriptors are the interposer's alone: there is no file next to them.
 void start_trace(const std::string& path) CLEAVE_REQUIRES(startup.mutex) {
   struct stat status {};
   if (path.empty() || call_trace != nullptr || path.starts_with("/dev/") || path.starts_with("/proc/") ||

@@ -211,7 +211,7 @@ bool Connection::start_sender() try {
   return false;
 }
 
-// The thread may read for others meanwhile, who would wait for ever if it were cancelled then.
+// The thread may be reading for others, which would wait for ever if it were cancelled then.
 void Connection::wait_with(Condition done, void* function) {
   const base::ScopedCancelDisable uncancelled;
   wait_calls_.fetch_add(1, std::memory_order_relaxed);
@@ -287,7 +287,7 @@ bool Connection::sleep_until_readable(bool others_read, milliseconds most) {
   const auto until = steady_clock::now() + most;
   while (true) {
     if (!stream_->is_ours()) {
-      // Who reads still has the old socket, and ends the connection when something comes.
+      // The reading thread still has the old socket, and ends the connection when something arrives.
       if (others_read) std::this_thread::sleep_for(std::min(most, kMinRest));
       return true;
     }

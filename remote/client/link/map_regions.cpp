@@ -82,7 +82,7 @@ std::shared_ptr<MapRegion> MapRegions::take(std::size_t size, std::vector<Notice
   {
     const base::MutexLock lock(mutex_);
     if (has_ended_) return nullptr;
-    notices.reserve(notices.size() + entries_.size() + 1);  // what is done has to be told
+    notices.reserve(notices.size() + entries_.size() + 1);  // what is done has to be announced
     auto entry = find_unused(whole);
     if (entry == entries_.end()) {
       while ((entry = insert(whole)) == entries_.end()) {

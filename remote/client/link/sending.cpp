@@ -251,7 +251,7 @@ void Connection::add_notices(const std::vector<MapRegions::Notice>& notices) {
   }
 }
 
-// By the watcher. Between the two steps nobody can take what has expired.
+// By the watcher. Between the two steps no thread can take what has expired.
 void Connection::trim_regions() {
   if (regions_ == nullptr || !out_mutex_.try_lock()) return;
   const auto notices = regions_->expire(kTrimAfter);
@@ -261,8 +261,8 @@ void Connection::trim_regions() {
   if (!notices.empty()) regions_->give_back();
 }
 
-// By the watcher, at its end: objects may keep this connection for as long as the program likes. Who holds the lock may be writing to
-// a place that has become the server's; nobody begins to after that.
+// By the watcher, at its end: objects may keep this connection for as long as the program likes. The thread that holds
+// the lock may be writing to a place that has become the server's; none begins to after that.
 void Connection::end_shared_memory() {
   decltype(places_in_flight_) places;
   decltype(regions_in_flight_) regions;
@@ -292,7 +292,7 @@ std::chrono::nanoseconds Connection::until_flush(std::chrono::nanoseconds most) 
   return std::min<std::chrono::nanoseconds>(most, left.count() > 0 ? left : kFlushDelay);
 }
 
-// By the watcher. While somebody else sends, who may not send what was gathered last, the flush stays due.
+// By the watcher. While another thread sends, which may not send what was gathered last, the flush stays due.
 void Connection::flush_if_due() {
   auto due = flush_due_.load();
   const std::chrono::steady_clock::duration late(now() - due);

@@ -53,7 +53,7 @@ cl_command_queue create_migration_queue(cl_context shard, Object& device, cl_int
   return as_urgent(client::clCreateCommandQueue(shard, objects::handle_of<cl_device_id>(&device), 0, &error));
 }
 
-// Tells the shards of their composite, and of each other's connections.
+// Gives the shards their composite, and each other's connections.
 void link_shards(Object& composite, const CompositeContext& state) {
   for (std::size_t i = 0; i < state.shards.size(); ++i) {
     Object& shard = object_of(state.shards[i]);

@@ -224,7 +224,7 @@ std::optional<Grant> Credentials::find(std::string_view token, const std::string
   if (admits_strangers_) return stranger;
   bool has_token = false;
   for (const std::string& each : tokens_) has_token = equals_in_constant_time(each, token) || has_token;
-  // An entry that asks for more goes first: a client's other entry may be for where it has only one of the two.
+  // An entry that requires more goes first: a client's other entry may be for places where it has only one of the two.
   const Client* found = nullptr;
   unsigned best = 0;
   unsigned equals = 0;
@@ -242,7 +242,7 @@ std::optional<Grant> Credentials::find(std::string_view token, const std::string
     equals = 1;
   }
   if (found != nullptr) return equals == 1 ? std::optional(found->grant) : std::nullopt;
-  // Nobody leaves the limits of an entry behind by a common token.
+  // No client escapes the limits of its entry by a common token.
   return has_token && !names_certificate ? std::optional(std::move(stranger)) : std::nullopt;
 }
 

@@ -42,7 +42,7 @@ constexpr std::chrono::seconds kHelloTime{kHelloSeconds};
 constexpr std::chrono::seconds kTurnTime{10};
 // A handshake counts for so long, whatever its thread does.
 constexpr std::chrono::seconds kGreetingTime{3 * kHelloSeconds};
-// Connections that are accepted before others are looked at.
+// Connections that are accepted before others are served.
 constexpr unsigned kAcceptedAtATime = 64;
 // The pause when the system has no descriptor for another connection.
 constexpr std::chrono::milliseconds kAcceptRetryDelay{100};

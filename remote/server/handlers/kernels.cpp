@@ -70,7 +70,7 @@ bool hold_kernel(SessionContext& session, KernelState& state, std::size_t name) 
 
 // The driver keeps an argument's value; small ones are part of what a kernel is.
 constexpr std::size_t kSmallValue = 64;
-constexpr cl_uint kExecInfo = CL_UINT_MAX;  // what clSetKernelExecInfo sets, beside the arguments
+constexpr cl_uint kExecInfo = CL_UINT_MAX;  // what clSetKernelExecInfo sets, in addition to the arguments
 
 // Calls `set` with a value of that size for the argument.
 template <typename Set>

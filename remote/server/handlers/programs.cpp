@@ -9,7 +9,7 @@
 namespace cleave::remote::server {
 namespace {
 
-// What the trials of builds need is kept beside what the driver keeps.
+// What the trials of builds need is kept in addition to what the driver keeps.
 unsigned copies_of_parts(const SessionContext& session) { return session.trials != nullptr ? 2 : 1; }
 
 struct ProgramText {
@@ -27,7 +27,7 @@ std::optional<ProgramText> text_payload(SessionContext& session, const wire::Com
   }
   auto memory = session.is_full() ? nullptr : session.memory.hold(copies * command.payload());
   if (memory == nullptr) {
-    // A client that does not ask for an answer learns it from the first build.
+    // A client that requests no answer learns it from the first build.
     Object nothing{Kind::program, nullptr};
     nothing.overhead = kOverheadOfFailed;
     nothing.program = std::make_shared<ProgramState>(ProgramState::Origin::unaffordable);

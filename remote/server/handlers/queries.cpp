@@ -46,7 +46,7 @@ InfoResult image_formats(const Table& cl, cl_context context, const wire::Query&
   return value_result(error, formats.data(), formats.size() * sizeof(cl_image_format));
 }
 
-// A non-zero index asks for the size alone: the answer is that many zero bytes.
+// A non-zero index queries the size alone: the answer is that many zero bytes.
 InfoResult profiling(const Table& cl, cl_event event, const wire::Query& query) {
   return query_info([&](std::size_t size, void* value, std::size_t* size_ret) {
     if (value != nullptr && query.index() != 0) return CL_SUCCESS;

@@ -163,7 +163,7 @@ void run(SessionContext& session, const Transfer& transfer, Call call) {
   transfer_by_payload(session, transfer, copy);
 }
 
-// `function` is clEnqueueReadBuffer or clEnqueueWriteBuffer, and likewise below.
+// `function` is clEnqueueReadBuffer or clEnqueueWriteBuffer, here and below.
 template <typename Message, typename Function>
 void transfer_buffer(SessionContext& session, const wire::Command& command, const Message& message,
                      bool is_read, Function function) {

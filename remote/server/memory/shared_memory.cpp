@@ -39,7 +39,7 @@ std::unique_ptr<SharedMemory> SharedMemory::map(int descriptor) {
 
 SharedMemory::~SharedMemory() { ::munmap(data_, size_); }
 
-// What is looked at first stays open while it is taken: so nothing is closed for the last time by that.
+// A descriptor that was only peeked at stays open while it is received, so this never closes the last reference.
 bool receive_memory(int socket, std::uint32_t bytes, std::unique_ptr<SharedMemory>& memory) {
   base::FileDescriptor found;
   std::array<std::byte, 4096> buffer;

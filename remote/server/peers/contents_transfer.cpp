@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// Parts that are in memory at a time, beside the one that is sent or received.
+// Parts that are in memory at a time, in addition to the one that is sent or received.
 constexpr std::size_t kPartsAhead = 2;
 constexpr std::size_t kPartHeader = 4;  // bytes
 

@@ -154,7 +154,7 @@ std::unique_ptr<Stream> PeerDesk::connect(const PeerMessage& request, bool& is_t
   return nullptr;
 }
 
-// A client may ask for as much as it likes.
+// A client may request as much as it likes.
 void PeerDesk::log_failure(std::string line) {
   base::MutexLock lock(mutex_);
   const auto admitted = failures_.admit(std::move(line), steady_clock::now());

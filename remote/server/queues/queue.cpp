@@ -295,7 +295,8 @@ bool Queue::is_reported_by_last_part(const Pending& pending) const {
   return pending.first.get() == nullptr || status_of(cl_, pending.first.get()) < CL_COMPLETE;
 }
 
-// The client may give shared memory another content as soon as it knows of the end, so that must not be pinned by then.
+// The client may change the contents of shared memory as soon as it knows of the end, so it must be unpinned before
+// that.
 void Queue::report_one(Pending& pending, EventsFrame& frame) {
   pending.kept.reset();
   const cl_int ended = status(pending);

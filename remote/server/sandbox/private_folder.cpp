@@ -15,7 +15,7 @@ namespace cleave::remote::server {
 namespace {
 
 constexpr const char* kPrefix = "cleave-worker.";
-// Of the passes over a folder from which everything moves up; more than any tree needs that nobody adds to.
+// The most passes over a folder from which everything moves up; more than any tree needs that is not being added to.
 constexpr unsigned kMaxPasses = 100'000;
 
 std::string parent_folder() {

@@ -217,7 +217,7 @@ SandboxView Sandbox::view() const {
   }
   for (const std::string& secret : visible(shared_.secrets, hidden, view.readable))
     view.masked.push_back(secret);
-  // Whoever may read a file may lock it.
+  // A process that may read a file may lock it.
   std::vector<std::string> foreign = shared_.private_folders;
   if (!shared_.registry.empty()) foreign.push_back(shared_.registry);
   view.emptied = visible(foreign, hidden, view.readable);
@@ -290,7 +290,7 @@ std::unique_ptr<WorkerWalls> Sandbox::make_walls(std::string& problem) {
   if (has_sandbox_) {
     launch.prefix = bubblewrap_command(view(), {kProgramInside});
     launch.variables.insert(launch.variables.begin(), {"TMPDIR", ""});
-    // One of its own, which nobody else sees, in the place of the one in which its broker takes part.
+    // A private one, in the place of the one in which its broker takes part.
     if (!shared_.registry.empty()) launch.variables.emplace_back("CLEAVE_REGISTRY", kRegistryInside);
   } else {
     walls->folder_ =

@@ -105,7 +105,7 @@ std::string refuse_system_calls(const std::vector<std::string>& allowed) {
   refuse_namespaces(filter);
   for (const std::uint32_t request : kTerminalInput)
     filter.refuse_if("ioctl", argument_has(1, kLowHalf, request));
-  // Connections are passed in; a network is for nobody else.
+  // Connections are passed in; nothing else needs a network.
   filter.refuse_if("socket", {0, SCMP_CMP_NE, AF_UNIX, 0});
   filter.refuse_if("socketpair", {0, SCMP_CMP_NE, AF_UNIX, 0});
   // They connect as well.

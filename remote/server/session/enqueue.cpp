@@ -11,8 +11,8 @@ constexpr std::uint64_t kMaxWithoutEvent = 255;
 // How far the next command of a queue is looked for: behind the arguments of a launch.
 constexpr unsigned kLookAhead = 64;
 
-// Commands whose end is of interest only together with that of others: nobody waits for them, they wait for nothing but their
-// queue, nothing is kept for them until they end, and the driver's function takes null in place of an event.
+// Commands whose end is of interest only together with that of others: nothing waits for them, they wait for nothing
+// but their queue, nothing is kept for them until they end, and the driver's function takes null in place of an event.
 bool is_plain(const wire::Command& command) {
   if (command.event() != 0 || command.request() != 0 || command.payload() != 0 || command.shared() != nullptr)
     return false;

@@ -25,7 +25,7 @@ SharedCounters SharedCounters::make() {
                            ? map_shared(descriptor.get())
                            : MAP_FAILED;
   if (memory == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "shared memory");
-  // Whoever shrinks it would end the other process, too.
+  // A process that shrank it would end the other process, too.
   ::fcntl(descriptor.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
   return {std::move(descriptor), new (memory) FrontCounters};
 }

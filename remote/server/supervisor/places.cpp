@@ -15,7 +15,7 @@ Obstacle obstacle_for(const Introduction& newcomer, const std::vector<Occupant>&
     of_peer += each.peer_key == newcomer.peer_key ? 1 : 0;
     of_tenant += each.tenant == grant.tenant ? 1 : 0;
   }
-  // What takes a place from nobody else comes last: it is no reason to hold others up.
+  // An obstacle that concerns only the client's own name comes last: it is no reason to hold others up.
   const bool has_others = clients - lost != of_tenant;
   if (!is_query && has_others && !limits.mixes_tenants) return Obstacle::other_names;
   if (clients >= limits.clients) return Obstacle::clients;

@@ -93,7 +93,7 @@ class Supervisor {
   bool stopping_ = false;
 };
 
-// Some walls may be missing where the operator has not insisted.
+// Some of the isolation may be missing if the operator has not required it.
 void Supervisor::raise_walls() {
   const std::vector<std::string> missing = sandbox_.raise();
   const bool must_have = options_.sandbox.use == SandboxSettings::Use::on;
@@ -153,7 +153,7 @@ void Supervisor::read_front() {
   auto* const newcomer = std::get_if<Newcomer>(&said);
   if (newcomer == nullptr) return;
   const Introduction& introduction = newcomer->introduction;
-  // The file may have been read again since the front has looked at it.
+  // The file may have been read again since the front checked.
   if (!named_.has(introduction.grant.tenant)) {
     front_.answer(*newcomer, ipc::Answer::refused, kRemoved);
     return discard(std::move(newcomer->descriptors));
@@ -223,14 +223,15 @@ void Supervisor::handle_signals() {
   }
 }
 
-// Who may connect. This process looks for mistakes, and keeps the names and what they are granted: the secrets are for the front.
+// Which clients may connect. This process checks for mistakes, and keeps the names and their grants: the secrets are
+// for the front.
 void Supervisor::read_credentials() {
   CredentialFiles files = CredentialFiles::read(options_);
   named_ = Credentials(options_, files).named();
   front_.set_credentials(std::move(files));
 }
 
-// Of those who have proved their names before.
+// For clients that have proved their names before.
 void Supervisor::renew_grants() {
   const auto is_removed = [this](const WaitingList::Entry& each) {
     return !named_.has(each.newcomer.introduction.grant.tenant);

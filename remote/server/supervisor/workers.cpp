@@ -38,7 +38,7 @@ constexpr std::chrono::seconds kClientGrace{4};
 constexpr std::chrono::seconds kKillGrace{2};
 // In front of what a worker says of its client's end.
 constexpr const char* kWord = "its worker says: ";
-// How often the memory of workers is measured, and their brokers' signs of life are looked for.
+// How often the memory of workers is measured, and their brokers' heartbeats are checked.
 constexpr std::chrono::seconds kMeasurePeriod{1};
 // And again where one has too much: a child that has not executed its program yet may have been counted as another of the same size.
 constexpr std::chrono::milliseconds kMeasureAgain{200};
@@ -234,7 +234,7 @@ void Workers::count_end(Worker& worker, std::atomic<std::uint64_t>& counter) {
   ++counter;
 }
 
-// The worker may be anybody's code, and what it asks for is the front's to judge.
+// The worker may run its client's code, and the front judges its requests.
 void Workers::forward(Worker& worker, PeerMessage message) {
   if (worker.state != Worker::State::client || !worker.requests.begin(front_.number())) {
     worker.end_reason = "its worker asks for too much";
@@ -363,7 +363,7 @@ bool Workers::has_too_much(const Worker& worker) {
          own_memory_of_tree(worker.process) > worker.most_memory;
 }
 
-// Code that runs in a worker can take memory without asking it.
+// Code that runs in a worker can allocate memory without the worker's help.
 void Workers::end_large() {
   const Time now = steady_clock::now();
   if (now < next_measure_) return;

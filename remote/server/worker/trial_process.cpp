@@ -122,7 +122,7 @@ class TrialProcess {
   cl_context context_ = nullptr;  // of these devices
 };
 
-// The build that follows prints the same once more: what this one does is for nobody.
+// The build that follows prints the same once more: this output is discarded.
 bool TrialProcess::prepare() {
   control_ = base::FileDescriptor(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);

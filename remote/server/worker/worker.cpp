@@ -45,7 +45,7 @@ constexpr std::chrono::milliseconds kWatchPeriod{100};
 constexpr std::chrono::seconds kUnusedMemoryTime{5};
 // The exit writes statistics; it is forced after this time.
 constexpr unsigned kExitSeconds = 2;
-// A client that only asks for the devices has this time to read the answer and to go.
+// A client that only queries the devices has this time to read the answer and to leave.
 constexpr std::chrono::seconds kQueryTime{10};
 // The front's relay has buffers of its own, whose progress is not seen here, and ends the connection itself.
 constexpr Duration kRelaysStallTime = std::chrono::hours(24 * 365);
