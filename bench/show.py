@@ -2,7 +2,7 @@
 
 usage: show.py BUILD_FOLDER [N] [REPEATS]
 
-The three are run in turn, REPEATS times each, and the medians are compared, so that what else the machine does meanwhile
+The three are run alternately, REPEATS times each, and the medians are compared, so that what else the machine does meanwhile
 hits all of them alike. The results must be the same to the last bit, or the exit status is 1.
 """
 

@@ -1,23 +1,23 @@
 """Cleave's benchmarks: `cleave bench`.
 
-    cleave bench split         every kernel whole and in slices, in every mode
+    cleave bench split         every kernel unsplit and in slices, in every mode
     cleave bench micro         what a call, a launch and a slice cost
-    cleave bench neighbours    the paper's experiment: a job on the device beside 1 to 4 neighbours on the same cores
+    cleave bench neighbours    the paper's experiment: a job on the device alongside 1 to 4 neighbours on the same cores
     cleave bench remote        the devices of a server on this machine, against the same devices natively
-    cleave bench admission     how long a server's client waits to be let in, beside hostile connections
-    cleave bench clients       one server's clients: what short kernels wait for beside long ones
+    cleave bench admission     how long a server's client waits to be admitted, alongside hostile connections
+    cleave bench clients       one server's clients: how long short kernels wait alongside long ones
     cleave bench turns         processes that share a device, natively and taking turns
-    cleave bench share         real programs beside each other on one device, natively and under Cleave
+    cleave bench share         real programs alongside each other on one device, natively and under Cleave
     cleave bench limits        caps, memory limits and what is accounted for
     cleave bench metrics       GPU-Virt-Bench's metrics: calls, limits, neighbours and errors
     cleave bench gpu           pipelined launches, waits and policies on one GPU
     cleave bench all           all of these but share; gpu only where there is a GPU
-    cleave bench compare A B   two kept results, row by row
-    cleave bench plot FILE     makes the picture of kept results again
-    cleave bench tune -- PROGRAM...     the α for a program, within a loss that is allowed
+    cleave bench compare A B   two stored results, row by row
+    cleave bench plot FILE     draws the picture of stored results again
+    cleave bench tune -- PROGRAM...     the α for a program, within an allowed loss
 
-Every suite prints a table and keeps JSON and a picture in a folder (--results). Everything is compared with a run of the same
-program without Cleave, in turns, within this run. The exit status is 0 if everything could be measured and every result was
+Every suite prints a table and stores JSON and a picture in a folder (--results). Everything is compared with the same program
+without Cleave, measured alternately in the same run. The exit status is 0 if everything could be measured and every result was
 the native one, whether or not the figures meet the requirements.
 """
 
@@ -76,7 +76,7 @@ def add_sharing(suite):
     suite.add_argument("--groups", type=int, action="append", metavar="N",
                        help=f"a fixed number of the job's slices ({', '.join(map(str, neighbours.GROUPS))}); may be repeated")
     suite.add_argument("--policy", action="append", choices=neighbours.POLICIES,
-                       help="only this policy, beside the fixed numbers; may be repeated")
+                       help="only this policy, in addition to the fixed numbers; may be repeated")
 
 
 def add_neighbours(commands):
@@ -87,7 +87,7 @@ def add_neighbours(commands):
 
 
 def add_clients(commands):
-    suite = add_suite(commands, "clients", "one server's clients: short kernels beside long ones")
+    suite = add_suite(commands, "clients", "one server's clients: short kernels alongside long ones")
     suite.add_argument("--clients", type=int, default=8, metavar="N", help="how many there are, one of them with long kernels (8)")
     suite.add_argument("--window", type=float, metavar="SECONDS", help="how long they run for one figure (10; --quick: 2)")
 
@@ -118,7 +118,7 @@ def add_metrics(commands):
 
 
 def add_share(commands):
-    suite = add_suite(commands, "share", "real programs beside each other, natively and under Cleave")
+    suite = add_suite(commands, "share", "real programs alongside each other, natively and under Cleave")
     suite.add_argument("--programs", type=pathlib.Path, default=pathlib.Path("programs"), metavar="FOLDER",
                        help="what bench/share/fetch has fetched (./programs)")
     suite.add_argument("--program", action="append", metavar="NAME", choices=list(share.WORDS),
@@ -163,7 +163,7 @@ def arguments():
         prog="cleave bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="suite", required=True, metavar="SUITE")
     add_suite(commands, "micro", "what a call, a launch and a slice cost")
-    add_suite(commands, "split", "every kernel whole and in slices")
+    add_suite(commands, "split", "every kernel unsplit and in slices")
     add_neighbours(commands)
     add_only(add_peer(add_suite(commands, "remote", "the devices of a server, against the same natively")), remote.PARTS)
     add_suite(commands, "admission", "how long a server's client waits to be let in")
@@ -175,12 +175,12 @@ def arguments():
     suite = add_suite(commands, "gpu", "pipelined launches, waits, policies on one GPU", "NVIDIA")
     add_only(suite, [name for name, _ in gpu.PARTS])
     suite.add_argument("--way", choices=programs.WAYS, default=programs.WAYS[0],
-                       help="how Cleave gets in: as the loader (preload) or as a vendor beside the driver (vendor)")
+                       help="how Cleave gets in: as the loader (preload) or as a vendor in front of the driver (vendor)")
     add_sharing(add_peer(add_suite(commands, "all", "all of these; gpu only where there is a GPU")))
-    two = commands.add_parser("compare", help="two kept results, row by row")
+    two = commands.add_parser("compare", help="two stored results, row by row")
     two.add_argument("first", type=pathlib.Path, metavar="A")
     two.add_argument("second", type=pathlib.Path, metavar="B")
-    again = commands.add_parser("plot", help="the picture of results that were kept")
+    again = commands.add_parser("plot", help="the picture of stored results")
     again.add_argument("file", type=pathlib.Path)
     add_tune(commands)
     return parser.parse_args()

@@ -1,5 +1,5 @@
-"""The suite `admission`: how long a client of a server waits until it is let in, alone and beside a thousand hostile connections
-from another address that are replaced as soon as the server closes them, and what a connection costs that says nothing."""
+"""The suite `admission`: how long a server's client waits to be admitted, alone and alongside a thousand hostile connections
+from another address that are replaced as soon as the server closes them, and what a connection costs that sends nothing."""
 
 import collections
 import contextlib

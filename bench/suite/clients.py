@@ -1,8 +1,8 @@
 """The suite `clients`: several programs share the devices of one server.
 
 One of them launches long kernels, the others short ones, each without a pause: how long do the short ones wait for a launch and
-its end? With the server's launches unsplit, and split by ever larger α; beside it the same programs on the driver itself, without a
-server, and the short ones with a server but without the long one.
+its end? With the server's launches unsplit, and split by ever larger α; for comparison the same programs on the driver itself, without
+a server, and the short ones with a server but without the long one.
 """
 
 import contextlib

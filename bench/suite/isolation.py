@@ -3,7 +3,7 @@
     processes   plain processes, pinned to the same cores
     cgroups     the same, each in a control group of its own, all of equal weight, as a hypervisor gives it to its VMs
 
-    domains     the neighbours as libvirt domains (domains.py); only if asked for, since each takes seconds to start
+    domains     the neighbours as libvirt domains (domains.py); only on request, since each takes seconds to start
 
 Another kind is a class with a name, `usable`, `start` and `close`, and its place in `prepare`.
 """

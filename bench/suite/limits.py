@@ -1,8 +1,8 @@
 """The suite `limits`: what a process or a tenant may have of a device, and what is accounted for.
 
-Does a cap hold over every second, alone and beside three greedy neighbours? What does a noisy neighbour cost a tenant with half of
+Does a cap hold over every second, alone and alongside three greedy neighbours? What does a noisy neighbour cost a tenant with half of
 the device? How long does it take to refuse memory, and what do creating memory and launching cost where they are counted? Is the device
-time that the registry shows that of event profiling, and for whom was waited?
+time that the registry shows that of event profiling, and which processes were waited for?
 """
 
 import json
@@ -133,7 +133,7 @@ def measure_launches(bench):
 
 
 def measure_accounts(bench):
-    """Two tenants beside each other: their device time in the registry against event profiling, and for whom they waited."""
+    """Two tenants alongside each other: their device time in the registry against event profiling, and for which they waited."""
     bench.stats.unlink(missing_ok=True)
     pair = [bench.timed(CLEAVE_TENANT="one", CLEAVE_STATS=str(bench.stats)), bench.timed(CLEAVE_TENANT="other")]
     top = [remote.command().parent / "cleave", "top", "--once", "--json"]

@@ -1,7 +1,7 @@
 """The suite `metrics`: GPU-Virt-Bench's metrics (arXiv 2512.22125), as its source defines them, for OpenCL.
 
-What do calls cost, how exactly do limits hold, what does a neighbour cost, and what becomes of errors: natively, under Cleave by default,
-and with a cap of half of the device and a memory limit. Beside them stand the values that its authors have published.
+What do calls cost, how exactly do limits hold, what does a neighbour cost, and what happens after errors: natively, under Cleave by default,
+and with a cap of half of the device and a memory limit. The values that its authors have published are shown as well.
 """
 
 import json

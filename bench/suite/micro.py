@@ -1,7 +1,7 @@
 """The suite `micro`: what calls, launches, slices, memory, loading and first starts cost.
 
 The launches are measured on the zero-cost driver of tests/sim, whose calls take a few nanoseconds, so that what is left is
-Cleave's own. A value is what Cleave adds to the native figure beside it.
+Cleave's own. A value is what Cleave adds to the native figure next to it.
 """
 
 import json

@@ -3,7 +3,7 @@
 One job of four matrix products on the device shares a few cores of the host with one to four neighbours, which multiply
 matrices on four threads each, like the paper's VMs of four virtual processors. Measured is how long the neighbours' products
 and the job take while all of them run: without the job, with the job unsplit, and with the job in ever more slices (the part
-`figures`). Then what the policies make of it: a point each for the neighbours' loss and the job's (`losses`). Then what 500 slices
+`figures`). Then the policies in the same situation: a point each for the neighbours' loss and the job's (`losses`). Then what 500 slices
 cost the job (`many`).
 """
 
@@ -113,7 +113,7 @@ class Bench:
                 raise Unmeasured(f"a neighbour ended by itself: exit status {process.returncode}")
 
     def in_turn(self, neighbours, jobs):
-        """Each of the jobs beside so many neighbours, in turn: for each the lists of what share() gives."""
+        """Each of the jobs alongside so many neighbours, alternately: for each the lists of what share() gives."""
         found = {job: ([], [], [], []) for job in jobs}
         for _ in range(self.rounds):
             for job, lists in found.items():
@@ -182,7 +182,7 @@ def measure_best(bench, neighbours, alphas, table):
 
 def add_point(bench, neighbours, found, job, policy, words):
     """Where a job is in the picture of losses: its neighbours' time to that without it, and its own to that unsplit. And the part of
-    the neighbours' time that is due to their waits for processors, as far as the kernel tells: what else slows them down, caches and
+    the neighbours' time that is due to their waits for processors, as far as the kernel reports them: what else slows them down, caches and
     the machine's other users, is not the job's waiting, and varies more than that."""
     more = {"neighbours": neighbours, "policy": policy}
     beside = plural(neighbours)

@@ -45,7 +45,7 @@ class Peer:
                 "POCL_REMOTE0_PARAMETERS": f"127.0.0.1:{port}/0", "POCL_CACHE_DIR": str(folder / "cache")}
 
     def summary(self):
-        """What is stored of it beside its figures."""
+        """What is stored about it in addition to its figures."""
         failed = "; ".join(self.failures)
         if not self.runs:
             return f"PoCL-Remote: - ({failed})"

@@ -1,4 +1,4 @@
-"""The measuring programs beside this suite, run natively or with settings of Cleave."""
+"""The measuring programs that belong to this suite, run natively or with settings of Cleave."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def library():
 
 
 def vendor_library():
-    """Beside the drop-in, as distributions put it, or in the folder above."""
+    """Next to the drop-in, as distributions put it, or in the folder above."""
     beside = library().parent / "libcleave-icd.so"
     return beside if beside.exists() else library().parent.parent / "libcleave-icd.so"
 

@@ -1,8 +1,8 @@
 """The suite `remote`: what it costs to use the devices of a server on this machine, over TCP and over a unix socket.
 
-The same program runs natively, with the server's devices and with those of PoCL-Remote, the peer, where that is installed; in
-turns. Plain sockets are measured within each run, and what is asked for is reckoned from what they carry. Each run says which
-driver it had, and the suite ends if that was not the column's: the environment may name drivers that a loader puts first.
+The same program runs natively, with the server's devices and with those of PoCL-Remote, the peer, where that is installed,
+alternately. Plain sockets are measured within each run, and the requirements are calculated from their figures. Each run says
+which driver it had, and the suite ends if that was not the column's: the environment may name drivers that a loader puts first.
 Then where it pays to use a server at all: offload.py.
 """
 
@@ -112,7 +112,7 @@ def remote_figures(given, address, native):
 
 
 def peer_figures(given, beside, native):
-    """For the peer's turn. It has its daemon's first device, whatever platform is asked for."""
+    """For the peer's turn. It has its daemon's first device, whatever platform is requested."""
     def measured(**options):
         run = work(given, "", **options)
         beside.check(run, native)

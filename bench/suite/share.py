@@ -1,7 +1,7 @@
-"""The suite `share`: real programs beside each other on one device, natively and under Cleave.
+"""The suite `share`: real programs alongside each other on one device, natively and under Cleave.
 
 Does a program take longer under Cleave while it is alone, and is its result the same? How long do the requests of a latency-critical program
-take beside programs that use the device without a pause, and what do these get done: natively, by default under Cleave, with priority for the
+take alongside programs that use the device without a pause, and what do these get done: natively, by default under Cleave, with priority for the
 latency-critical one, and with a cap on the others? The programs are not part of Cleave: bench/share/fetch fetches them.
 """
 
@@ -36,7 +36,7 @@ NEAR = 1e-4  # between results that are not identical natively either
 
 
 def scripts():
-    """Beside the suite, here as where it is installed."""
+    """Next to the suite, here as where it is installed."""
     return pathlib.Path(__file__).absolute().parent.parent / "share"
 
 
@@ -92,7 +92,7 @@ class Bench:
                          "OPENBLAS_NUM_THREADS": "2"}
 
     def settings(self, name, way, registry):
-        """Every way has a registry of its own, so that those that rest meanwhile are nobody's neighbours."""
+        """Every way has a registry of its own, so that idle programs are not counted as neighbours."""
         if way == NATIVE:
             return {}
         place = self.folder / registry.replace(" ", "-").replace(",", "")
@@ -188,7 +188,7 @@ class Bench:
 
 
 def measure_alone(bench, native):
-    """Each program alone, natively and under Cleave with default settings, in turn; in each round by new processes, since where a
+    """Each program alone, natively and under Cleave with default settings, alternately; in each round by new processes, since where a
     process's memory lies on the device makes a few per cent (--quick: natively by those that are there)."""
     times = {}
     begun, done = time.monotonic(), 0

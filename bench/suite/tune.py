@@ -1,7 +1,7 @@
 """A search for α: the paper's preliminary experiment, for any program.
 
-The program is run whole, and with α doubled until its loss exceeds the budget, for each number of VMs that is asked for; all of
-that in turns. The largest α within the budget is the one that serves the neighbours best at that price.
+The program is run unsplit, and with α doubled until its loss exceeds the budget, for each requested number of VMs, alternately.
+The largest α within the budget is the one that serves the neighbours best at that price.
 """
 
 import json
@@ -42,7 +42,7 @@ class Bench:
         return self.preload | {"CLEAVE_VMS": str(vms), "CLEAVE_SPLIT": "alpha", "CLEAVE_ALPHA": str(alpha)}
 
     def measure(self, vms, alpha):
-        """Seconds unsplit and split, in turn, and the slices of a launch; None where none was split."""
+        """Seconds unsplit and split, alternately, and the slices of a launch; None where none was split."""
         whole, split = [], []
         with tempfile.TemporaryDirectory() as folder:
             for _ in range(self.repeats):

@@ -1,9 +1,9 @@
 """The suite `turns`: processes that share a device, natively and taking turns under Cleave.
 
-Jobs launch long kernels without a pause; a client asks for a little work about every 10 ms. How long does the client wait,
-alone and beside 1, 4 and 8 jobs; what do the jobs get done, by themselves, beside the client, and by their weights; what does
-it cost the host's processors, and a process that is alone? And what becomes of jobs that compute while they wait, of
-clients without Cleave, of 64 jobs, and of the short kernels of a server's clients beside a long one?
+Jobs launch long kernels without a pause; a client requests a little work about every 10 ms. How long does the client wait,
+alone and alongside 1, 4 and 8 jobs; what do the jobs get done, by themselves, alongside the client, and by their weights; what
+does it cost the host's processors, and a process that is alone? And how do jobs fare that compute while they wait, clients
+without Cleave, 64 jobs, and short kernels of a server's clients alongside a long one?
 """
 
 import json
@@ -33,7 +33,7 @@ KERNEL, SMALL, PAIR = 1, 0.06, 0.15  # milliseconds of a client's kernels on the
 SLICED = 10  # milliseconds of the kernels that the driver interrupts
 SETTLING = 0.2  # seconds of jobs that do not count
 ROUNDS_OF_OVERLAP = 10  # at least so many long kernels
-OUTSIDERS_VMS = "5"  # what the job beside an outsider is split for
+OUTSIDERS_VMS = "5"  # what the job alongside an outsider is split for
 LIMIT = 60  # seconds for the end of a process
 QUANTUM = 18  # milliseconds: turns::Scheduler::kDefaultQuantum
 REMEMBERED = 22  # seconds, after which the longest wait that is shown is not from the start
@@ -177,7 +177,7 @@ class Bench:
         return found
 
     def settings(self, way, **more):
-        """Of a process. All of the suite share one registry, which nobody else uses, and have declared an intent."""
+        """Of a process. All of the suite share one registry of their own, and have declared an intent."""
         if way == NATIVE:
             return {}
         turns = {"LD_PRELOAD": str(programs.library()), "CLEAVE_REGISTRY": f"{self.folder}/registry",
@@ -192,7 +192,7 @@ class Bench:
         return Sharer(("client", kind, steps, self.seconds), self.settings(way))
 
     def in_turn(self, runs, seconds=None):
-        """These lists of processes by name, each in turn as often as there are rounds: {name: outcomes}."""
+        """These lists of processes by name, alternately, as often as there are rounds: {name: outcomes}."""
         found = {name: [] for name in runs}
         for _ in range(self.rounds):
             for name, outcomes in found.items():
@@ -211,7 +211,7 @@ class Bench:
         self.results.add(Row(part, what, value, baseline=median(base), spread=self.spread(spread_of_it), note=note, **more))
 
     def add_rates(self, part, what, values, base, **more):
-        """Long kernels per second, likewise; the baseline is the time of one."""
+        """The same for long kernels per second; the baseline is the time of one."""
         value, spread_of_it = ratio(values, base)
         note = ", ".join(filter(None, (f"{median(values):.4g} kernels/s", more.pop("note", ""))))
         self.results.add(Row(part, what, value, baseline=1e3 / median(base), spread=self.spread(spread_of_it), note=note, **more))
@@ -249,7 +249,7 @@ def measure_clients(bench):
 
 
 def measure_throughput(bench):
-    """Of jobs beside each other, and the processor time that they take."""
+    """Of jobs alongside each other, and the processor time that they take."""
     found = bench.in_turn({(jobs, way): [bench.job(way, SHARED)] * jobs for jobs in bench.jobs for way in (NATIVE, TURNS)})
     alone = [total(outcome) for outcome in found[1, NATIVE]]
     for (jobs, way), outcomes in found.items():
@@ -277,7 +277,7 @@ def measure_weights(bench):
 
 
 def measure_alone(bench):
-    """What turns cost where nobody shares the device."""
+    """What turns cost while the device is not shared."""
     off = bench.settings(TURNS, CLEAVE_TURNS="off")
     ways = {NATIVE: {}, "CLEAVE_TURNS=off": off, "CLEAVE_TURNS=on": bench.settings(TURNS, CLEAVE_TURNS="on")}
     found = bench.in_turn({way: [Sharer(("launches",), settings)] for way, settings in ways.items()})
@@ -289,7 +289,7 @@ def measure_alone(bench):
 
 
 def measure_overlap(bench):
-    """A job that launches without an event and computes as long as its kernel takes, beside a job with the same kernel."""
+    """A job that launches without an event and computes as long as its kernel takes, alongside a job with the same kernel."""
     def overlapping(way):
         return Sharer(("overlap", WAVES, bench.steps["long"], bench.long), bench.settings(way))
 
@@ -304,7 +304,7 @@ def measure_overlap(bench):
 
 
 def measure_idle(bench):
-    """A process that has launched something and rests."""
+    """A process that has launched something and is idle."""
     runs = {"alone, natively": [bench.job(NATIVE)], "alone, under Cleave": [bench.job(TURNS)],
             "natively": [bench.job(NATIVE), Sharer(("idle",), {})],
             "under Cleave": [bench.job(TURNS), Sharer(("idle",), bench.settings(TURNS))]}
@@ -318,7 +318,7 @@ def measure_idle(bench):
 
 
 def measure_outsiders(bench):
-    """A client without Cleave beside one job, which is native, or split for so many VMs."""
+    """A client without Cleave alongside one job, which is native, or split for so many VMs."""
     settings = {"LD_PRELOAD": str(programs.library()), "CLEAVE_VMS": OUTSIDERS_VMS}
     split = Sharer(bench.job(NATIVE).words, settings)
     client = bench.client("kernel", NATIVE)
@@ -374,7 +374,7 @@ def index_of_fairness(works):
 
 
 def measure_remote(bench):
-    """Clients of a server on this machine that ask for short kernels, beside one with long ones."""
+    """Clients of a server on this machine with short kernels, alongside one with long ones."""
     if not remote.command().exists():
         return
     address = f"unix:{bench.folder}/server.sock"
