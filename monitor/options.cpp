@@ -90,7 +90,7 @@ std::vector<daemon::Option> option_table(Options& options) {
       {"clients-per-peer", Arity::one, "N",
        "Clients at a time of one user, guest or address (0: --max-clients)",
        "a whole number from 0 to 1000000", [&](auto text) { return set_clients_per_peer(options, text); }},
-      {"heartbeat", Arity::one, "MS", "Milliseconds between signs of life to a client (2000)",
+      {"heartbeat", Arity::one, "MS", "Milliseconds between heartbeats to a client (2000)",
        "milliseconds, from 100 to 3600000", milliseconds(options.heartbeat, 100)},
       {"patience", Arity::one, "MS", "Milliseconds for which a client may accept no data (30000)",
        "milliseconds, from 1000 to 3600000", milliseconds(options.patience, 1000)},

@@ -331,7 +331,7 @@ void Workers::end_silent_brokers() {
   next_look_ = now + kMeasurePeriod;
   for (Worker& worker : workers_) {
     if (worker.state != Worker::State::spare && WorkerBrokers::end_if_silent(worker.broker))
-      log_line("client " + worker.peer + ": its worker's broker shows no sign of life, and is ended");
+      log_line("client " + worker.peer + ": its worker's broker sends no heartbeat, and is ended");
   }
 }
 

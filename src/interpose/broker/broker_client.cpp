@@ -70,7 +70,7 @@ void BrokerClient::note_look(Silence& silence) noexcept {
     request.number = UINT32_MAX;
     static_cast<void>(::send(channel_, &request, sizeof request, MSG_NOSIGNAL | MSG_DONTWAIT));
   }
-  if (silence.looks >= kLooksUntilSilent && !waits_for_end_) lose("it shows no sign of life");
+  if (silence.looks >= kLooksUntilSilent && !waits_for_end_) lose("it sends no heartbeat");
 }
 
 std::optional<BrokerAnswer> BrokerClient::call(BrokerRequest request,
