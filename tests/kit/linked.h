@@ -50,7 +50,7 @@ cl_icd_dispatch found_table(const Find& find) {
   return table;
 }
 
-// Of a library that was opened with dlopen. A driver exports hardly anything: what is missing is asked for as loaders do,
+// Of a library that was opened with dlopen. A driver exports hardly anything: what is missing is looked up as loaders do,
 // and null if it is not there either.
 inline cl_icd_dispatch opened_table(void* library) {
   const auto ask = reinterpret_cast<decltype(&clGetExtensionFunctionAddress)>(

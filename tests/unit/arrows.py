@@ -76,7 +76,7 @@ def faults(root):
             if not found:
                 continue
             if found[1] in ("remote/protocol/messages.h", "remote/server/messages.h"):
-                continue  # made from the schema beside it
+                continue  # generated from the schema next to it
             target = target_of(found[1], source, root)
             if target is None:
                 yield f"{source}:{number}: {found[1]} is not a file of ours"

@@ -79,7 +79,7 @@ def types(root):
 
 def is_in_the_code(qualified, root):
     """Whether a name such as `Class::member` or `folder::Class` is there: a member in a file that defines its class, or in
-    the source file beside it; anything else anywhere."""
+    the source file next to it; anything else anywhere."""
     *scopes, name = qualified.split("::")
     if scopes[-1] in types(root):
         return any(re.search(rf"\b{name}\b", text) for text in types(root)[scopes[-1]])

@@ -35,7 +35,7 @@ struct Hosts {
 
 struct Network {
   std::int64_t there;   // ns, at least
-  std::int64_t back;    // likewise
+  std::int64_t back;    // the same for the way back
   std::int64_t jitter;  // up to so much more, now and then
 };
 

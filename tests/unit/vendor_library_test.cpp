@@ -409,7 +409,7 @@ TEST(VendorLibrary, MemoryIsConstantOverMillionsOfCalls) {
     cl.clReleaseCommandQueue(queue);
     return cl.clRetainCommandQueue(queue);
   };
-  for (int i = 0; i < kRounds / 10; ++i) round();  // until what rests is used again
+  for (int i = 0; i < kRounds / 10; ++i) round();  // until freed slots are used again
   const long before = resident();
   for (int i = 0; i < kRounds; ++i) ASSERT_EQ(round(), CL_INVALID_COMMAND_QUEUE);
 #ifdef NDEBUG  // sanitizers keep what is freed

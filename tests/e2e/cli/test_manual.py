@@ -144,7 +144,7 @@ class Fish(unittest.TestCase):
 @unittest.skipUnless(shutil.which("zsh"), "no zsh")
 class Zsh(unittest.TestCase):
     def test_offers_each_option(self):
-        """Completion itself needs a terminal: what each function hands to zsh's own `_arguments` is looked at."""
+        """Completion itself needs a terminal: this checks what each function passes to zsh's own `_arguments`."""
         for words, options in completable():
             with self.subTest(words):
                 script = f"""_arguments() {{ print -rl -- "$@" }}

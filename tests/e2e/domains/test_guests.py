@@ -73,7 +73,7 @@ class Guests(HostTest):
             )
 
     def slices(self):
-        """Into how many slices the program in `network` split each launch that it has told of so far."""
+        """Into how many slices the program in `network` split each launch that it has reported so far."""
         lines = [line for line in self.console("network").split("\n")[:-1] if line.startswith('{"version"') and '"policy"' in line]
         totals = [0, *(json.loads(line)["slices"] for line in lines)]
         return [after - before or 1 for before, after in zip(totals, totals[1:])]

@@ -1,4 +1,4 @@
-// Forks after OpenCL was used. No driver promises to work in such a child, so it only asks for the platforms
+// Forks after OpenCL was used. No driver promises to work in such a child, so it only queries the platforms
 // and exits as children do, through its exit handlers. The parent goes on.
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-"""A driver that itself calls OpenCL while the loader loads it, beside the real one. Nothing may hang."""
+"""A driver that itself calls OpenCL while the loader loads it, alongside the real one. Nothing may hang."""
 
 from pathlib import Path
 

@@ -19,7 +19,7 @@ EXPECTED = {
 
 
 class Monitor:
-    """Tells whoever connects that there are five VMs."""
+    """Tells each client that there are five VMs."""
 
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX)

@@ -75,7 +75,7 @@ class Installed(unittest.TestCase):
         cls.units = {name: Unit(place) for name, place in cls.places.items()}
 
     def in_place(self, name):
-        """A copy whose command has its present path, beside the units that it requires."""
+        """A copy whose command has its present path, next to the units that it requires."""
         copies = self.folder / "copies"
         copies.mkdir(exist_ok=True)
         for file in self.places[name].parent.iterdir():

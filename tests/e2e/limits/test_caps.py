@@ -1,4 +1,4 @@
-"""Caps on a real driver: programs wait for them and get their results, alone and beside others; limits that change."""
+"""Caps on a real driver: programs wait for them and get their results, alone and alongside others; limits that change."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""The live screen of `cleave top`, on a terminal of tmux's, beside processes of two tenants."""
+"""The live screen of `cleave top`, on a terminal of tmux's, alongside processes of two tenants."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-// Preloaded into the daemon: libvirt as it is while a domain's QEMU hangs. The statistics of domains are asked of
+// Preloaded into the daemon: libvirt as it is while a domain's QEMU hangs. The statistics of domains are queried from
 // QEMU, so that call does not return; all others do.
 #include <unistd.h>
 

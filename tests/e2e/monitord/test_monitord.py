@@ -237,7 +237,7 @@ class Stopping(DaemonTest):
         client.until("bye stopping")
         self.assertEqual(daemon.wait(TIMEOUT), 0)
         self.assertEqual(os.listdir(self.folder), [self.config.name], "it leaves files behind")
-        # It connects beside the listening, so either line may be the first.
+        # It connects while it starts to listen, so either line may be the first.
         said = [daemon.log.get() for _ in range(daemon.log.qsize())]
         self.assertFalse([line for line in said if "connected to test:///default" not in line], said)
 

@@ -1,4 +1,4 @@
-"""Programs with kernels whose results depend on the NDRange in ways that the prelude cannot hide, beside others.
+"""Programs with kernels whose results depend on the NDRange in ways that the prelude cannot hide, alongside others.
 
 The names say what is expected: `cut_...` should be split, `keep_...` must stay unsplit, and `may_...` may do either.
 """

@@ -8,7 +8,7 @@ _NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
 
 
 class Authority:
-    """Signs in a folder. A certificate is the path of a PEM file NAME.pem, with its key in NAME.key beside it."""
+    """Signs in a folder. A certificate is the path of a PEM file NAME.pem, with its key in NAME.key next to it."""
 
     def __init__(self, folder, name):
         self.folder, self.name = folder, name

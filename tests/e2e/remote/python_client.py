@@ -254,7 +254,7 @@ class Client:
 
 
 def command(kind, data=b"", asked=0, /, **fields):
-    """A command, its payload, and how many bytes of data it asks for."""
+    """A command, its payload, and how many bytes of data it requests."""
     body = table(kind, **fields)
     return table("Command", payload=len(data), body_type=number_of("Body", kind), body=body), data, asked
 

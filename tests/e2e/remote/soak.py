@@ -1,6 +1,6 @@
-"""A client does random work for a long time, others come and go beside it, and the memory and the descriptors of client,
+"""A client does random work for a long time, others come and go meanwhile, and the memory and the descriptors of client,
 worker and server do not grow. Drivers may keep something of each program that they have built, as PoCL does: the worker may
-grow as much as the same work natively beside it. Run by hand (docs/remote.md):
+grow as much as the same work natively alongside it. Run by hand (docs/remote.md):
 
     PYTHONPATH=tests/e2e python3 tests/e2e/remote/soak.py --cleave build/release/bin/cleave \\
       --programs build/release/tests/e2e/remote

@@ -19,7 +19,7 @@ ALL = MOVES * sum(SIZES)
 LITTLE = 1 << 20  # bytes, at most, of all that is not contents
 SHORT_TIMEOUT = 1000  # milliseconds, of servers one of which falls silent
 
-# What the features of a server that can be asked for contents, and asks others, look like on the wire; and of an older one.
+# The features, on the wire, of a server that offers contents and fetches them from others; and of an older one.
 OFFERS, FETCHES = 1 << 8, 1 << 9
 FEATURES = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 6 | 1 << 7 | OFFERS | FETCHES | 1 << 11 | 1 << 12
 

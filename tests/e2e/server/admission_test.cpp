@@ -1,4 +1,4 @@
-// Who gets in, and what strangers can do before they do.
+// Which clients are admitted, and what unauthenticated peers can do before that.
 #include <filesystem>
 #include <fstream>
 #include <iterator>

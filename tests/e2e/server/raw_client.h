@@ -65,7 +65,7 @@ class RawClient {
     return write_frame(*stream, FrameKind::hello, bytes_of(builder), {}, kTimeout);
   }
 
-  // With a descriptor beside its first byte.
+  // With a descriptor attached to its first byte.
   bool send_hello_with_descriptor(int descriptor, std::uint64_t features) {
     flatbuffers::FlatBufferBuilder hello;
     const auto name = hello.CreateString("sharing");

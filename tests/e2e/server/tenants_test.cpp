@@ -143,7 +143,7 @@ TEST_F(Tenants, AreReadAgainWhenTheyHaveChanged) {
   EXPECT_EQ(bob.error_of(1), CL_SUCCESS) << "he has proved who he is before";
 }
 
-// Whoever has a token that is to be no good any more may have connected before, to show it later.
+// A client with a token that is about to become invalid may have connected before, to present it later.
 TEST_F(Tenants, ProveWhoTheyAreByTheFileOfThatMoment) {
   write("[alice]\ntoken = 'stolen'\n");
   ServerProcess server = start({});
@@ -196,7 +196,7 @@ TEST_F(Tenants, MistakesAreReportedAtTheStart) {
   EXPECT_TRUE(server.refuses(":3: not understood; expected a weight from 1 to 10000")) << server.log();
 }
 
-// Whoever waits is admitted as soon as there is a place, or refused when its time is up.
+// A waiting client is admitted as soon as there is a place, or refused when its time is up.
 TEST_F(Tenants, WaitForAPlace) {
   write(two_);
   ServerProcess server = start({"--queue-time", "600", "--max-clients", "1", "--mixed-tenants"});

@@ -1,12 +1,12 @@
-"""Programs come and go at random on one device: local ones in turns, with caps, tenants and memory limits that change, and
-clients of two servers, one at a time and both, whose contents move between them. Some are killed, some are stopped for a
-while, and the second server is killed and started again. Beside all of them two programs go round after round, one locally and one by
-a server, and a third does the same natively.
+"""Programs start and stop at random on one device: local ones in turns, with caps, tenants and memory limits that change, and
+clients of two servers, one at a time and both, whose contents move between them. Some are killed, some are paused for a
+while, and the second server is killed and restarted. Alongside all of them two programs work round after round, one locally and
+one by a server, and a third does the same natively.
 
-No program that was left alone may end with anything but its right results, and none may hang; nothing may be left in the end;
-and from the second quarter of the time to the last neither the rounds may take longer, beside the native ones, nor may the memory,
+Every program that is not killed must end with its right results, and none may hang; nothing may be left in the end; and from
+the second quarter of the time to the last neither may rounds take longer, relative to the native ones, nor may the memory,
 threads and descriptors of those that stay grow, nor the files of the registry. Before each sample all visitors end, so that
-there are rounds with nobody else on the device, too.
+there are also rounds with no other program on the device.
 
     PYTHONPATH=tests/e2e python3 tests/e2e/soak/soak.py --cleave build/release/bin/cleave --programs build/release/tests/e2e/soak
 
@@ -35,7 +35,7 @@ PERIOD = max(10, SECONDS / 60)  # seconds between two samples
 QUIET_ROUNDS = 20
 MIB = 1 << 20
 GROWTH = 8 << 10  # KiB that a process may have more of at the end: what allocators keep for later
-# Rounds beside the native ones, of what they took before; beside visitors, who differ, and when there are none.
+# Rounds relative to the native ones, compared with before: alongside visitors, which differ, and without any.
 SLOWER = {"contended": 1.5, "quiet": 1.2}
 LIMITS = """
 [tenants.alice]

@@ -1,5 +1,5 @@
 """Runs a program with and without Cleave and compares. Each run's environment holds nothing of Cleave, of a loader or of
-the dynamic linker but what the test asks for."""
+the dynamic linker except what the test requests."""
 
 import difflib
 import json
@@ -196,7 +196,7 @@ class ProgramTest(unittest.TestCase):
 
 
 def stop_process(process, timeout=20):
-    """Asks a process to end, and kills it if it does not."""
+    """Requests a process's end, and kills it if it does not end."""
     if process.poll() is None:
         process.terminate()
         try:

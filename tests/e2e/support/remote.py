@@ -72,7 +72,7 @@ class Server:
 
     def wait_for(self, condition, message):
         def is_met():
-            if condition():  # asked for once: it may be true for a moment only
+            if condition():  # queried once: it may be true only for a moment
                 return True
             if self.process.poll() is not None:
                 raise AssertionError(f"{message}: the server has ended\n{self.text()}")

@@ -66,7 +66,7 @@ class TimeLine(RemoteTest):
         return json.loads(out.read_text(encoding="utf-8")), done.stdout
 
     def traces_of(self, prefix=()):
-        """Of a remote program that profiles its queue, its server, and a local program beside it."""
+        """Of a remote program that profiles its queue, its server, and a local program alongside it."""
         folder = self.own_folder()
         traces = folder / "server-traces"
         traces.mkdir()

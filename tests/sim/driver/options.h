@@ -56,7 +56,7 @@ struct Options {
   base::Nanoseconds per_item{1};
   base::Nanoseconds per_transfer{1'000};  // reads, writes, copies, fills, maps
   base::Nanoseconds enqueue_cost{1'000};  // host time that passes in each clEnqueue...
-  base::Nanoseconds sleep_lateness{0};    // by which each sleep of ours is longer than asked for
+  base::Nanoseconds sleep_lateness{0};    // by which each sleep of ours is longer than requested
   base::Nanoseconds poll_cost{0};     // in each clGetEventInfo; set it if a program polls without sleeping
   base::Nanoseconds submit_delay{0};  // from flushed to CL_SUBMITTED
   unsigned concurrent_commands = 1;   // how many commands a device runs at once

@@ -53,7 +53,7 @@ struct Launch {
   Size3 local{1, 1, 1};              // what was used; see `null_local`
   bool null_local = false;           // the program left the choice to the driver
   std::vector<std::uint64_t> waits;  // ids of the events in the wait list
-  std::uint64_t event = 0;           // id of the event asked for, 0 if none was
+  std::uint64_t event = 0;           // id of the requested event, 0 if there is none
   std::vector<Argument> arguments;
   std::thread::id thread;
 

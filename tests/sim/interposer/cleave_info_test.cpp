@@ -1,4 +1,4 @@
-// What a program may ask of the Cleave under it, and the doors through which it asks.
+// What a program may query of the Cleave below it, and by which functions.
 
 #include <array>
 #include <string>

@@ -83,7 +83,7 @@ class FedLaunch : public testing::Test, public TurnsFolder, public InterposerFix
       EXPECT_TRUE(other_.begin());
       has_device_ = true;
       EXPECT_TRUE(kit::eventually([this] {
-        static_cast<void>(other_.should_yield());  // a sign of life
+        static_cast<void>(other_.should_yield());  // a heartbeat
         return goes_on_.load();
       }));
       other_.end();

@@ -134,7 +134,7 @@ TEST(ConfiguredHelperQueues, AreHiddenFromTheContextsReferenceCount) {
   }
 }
 
-// Helpers are made while another thread asks (ThreadSanitizer watches).
+// Helpers are created while another thread queries them (ThreadSanitizer watches).
 TEST(ConfiguredHelperQueues, ContextReferenceCountMayBeQueriedConcurrently) {
   InterposerFixture fixture(pipelined_settings(),
                             kit::with(concurrent_driver(), &sim::Options::context_counts_queues, true));
@@ -176,7 +176,7 @@ TEST(ConfiguredHelperQueues, AreNotCreatedInCallbacks) {
     EXPECT_EQ(queued_count(plan::SingleQueueReason::busy), 1U);
     ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
     launch_in_callback();
-    EXPECT_EQ(InterposerFixture::statistics().pipelined, 2U) << "with the helpers that there are by then";
+    EXPECT_EQ(InterposerFixture::statistics().pipelined, 2U) << "with the helpers that exist at that time";
     EXPECT_EQ(fixture.driver.live(sim::Kind::queue), 4U);
     fixture.expect_each_item_ran(3);
   }

@@ -86,7 +86,7 @@ TEST_P(Sequential, UnknownBlockerTimesOut) {
 }
 
 TEST_P(Sequential, LongSlicesAreAwaited) {
-  // Longer than the pacing waits for what it does not know; all of them so long take minutes beside other tests.
+  // Longer than the pacing waits for what it does not know; if all were that long, they would take minutes alongside other tests.
   std::atomic<int> made{0};
   driver.cost("add", [&](const sim::Launch&) { return base::Nanoseconds(++made <= 3 ? 6s : 10ms); });
   ASSERT_EQ(launch(kernel), CL_SUCCESS);

@@ -88,7 +88,7 @@ TEST_F(HintedTurns, LaunchOfWholeWeightRaisesThoseThatWait) {
   EXPECT_EQ(weights(), std::vector<std::uint32_t>{turns::kDefaultWeight / 4});
   std::jthread second([&] { EXPECT_EQ(launch(kernels[1]), CL_SUCCESS); });
   EXPECT_TRUE(kit::eventually([&] {
-    static_cast<void>(other.should_yield());  // a sign of life
+    static_cast<void>(other.should_yield());  // a heartbeat
     return weights() == std::vector<std::uint32_t>{turns::kDefaultWeight};
   }));
   other.end();

@@ -133,7 +133,7 @@ TEST_F(ResidentTest, NoFinerThanItsGroupsCanBeSharedOut) {
   expect_device_is_given_back();
 }
 
-// Whether others have been seen to ask by then varies.
+// Whether requests of others have been noticed at that time varies.
 TEST_F(FinenessTest, ALongSliceIsNotQueuedBehindAnotherOneBesideSomebodyBrief) {
   driver.cost("add", [](const sim::Launch& launch) {
     return base::Nanoseconds(1us) * static_cast<int>(launch.global[0]);

@@ -66,7 +66,7 @@ class TurnTest : public testing::Test, public TurnsFolder, public InterposerFixt
 
   void expect_somebody_waits() {
     EXPECT_TRUE(kit::eventually([&] {
-      static_cast<void>(other.should_yield());  // a sign of life, if it holds the device
+      static_cast<void>(other.should_yield());  // a heartbeat, if it holds the device
       const auto all = other.snapshot();
       return std::any_of(all.begin(), all.end(), [](const auto& each) { return each.waits; });
     }));

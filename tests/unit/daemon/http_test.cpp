@@ -61,7 +61,7 @@ TEST_F(HttpServerTest, SlowReadersKeepNobodyOut) {
   std::vector<base::FileDescriptor> slow;
   for (std::size_t i = 0; i < 2 * HttpServer::kMaxConnections; ++i) {
     slow.push_back(connect());
-    if (i % 2 == 0) ask(slow.back());  // one that does not read, beside one that says nothing
+    if (i % 2 == 0) ask(slow.back());  // one that does not read, alongside one that sends nothing
   }
   const base::FileDescriptor quick = connect();
   ask(quick);

@@ -1,4 +1,4 @@
-// A broker, beside other processes of its host.
+// A broker, alongside other processes of its host.
 #include "interpose/broker/broker.h"
 
 #include "tests/unit/interpose/broker_fixture.h"

@@ -48,7 +48,7 @@ std::string_view bytes_of(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-// A driver that answers queries alone: whoever builds something on it calls a null pointer. A face may be above it, which
+// A driver that only answers queries: a build on it calls a null pointer. A face may be above it, which
 // shows the platform by other texts.
 class KnownDrivers : public testing::Test {
  protected:

@@ -54,7 +54,7 @@ TEST_F(Policies, FixedWithOneSliceDoesNotSplit) {
 TEST_F(Policies, PoliciesThatMeasureStartWithAlpha) {
   EXPECT_EQ(decide({SplitPolicy::Kind::budget}, 5).slices, 20U);
   const SplitPolicy quantum{SplitPolicy::Kind::quantum, 0, std::chrono::milliseconds(5)};
-  EXPECT_EQ(decide(quantum, 1).slices, 16U) << "alone, but a bound was asked for";
+  EXPECT_EQ(decide(quantum, 1).slices, 16U) << "alone, but a bound was requested";
   EXPECT_EQ(decide(quantum, 50).slices, 200U);
 }
 

@@ -248,7 +248,7 @@ TEST(PressurePolicy, SplitsByAlphaWhatCannotBeMeasured) {
 // is split, smoothed over a second and told twice a second.
 class FirstRun {
  public:
-  // The pressure beside an unsplit launch, how long the monitor takes to answer, and the pressure beside slices.
+  // The pressure alongside an unsplit launch, how long the monitor takes to answer, and the pressure alongside slices.
   FirstRun(Loss loss, Nanoseconds unsplit, double pressure, Nanoseconds answer, double split_pressure = 0)
       : program_(kPressure, std::move(loss), unsplit),
         pressure_(pressure),
@@ -298,7 +298,7 @@ class FirstRun {
   bool split_ = false;
 };
 
-// Beside the best fixed number, which is 2 here: any splitting gives the neighbours everything.
+// Compared with the best fixed number, which is 2 here: any splitting gives the neighbours everything.
 TEST(PressurePolicy, FirstRunCostsLittleMoreThanTheBestFixedNumber) {
   const Loss curves[] = {
       [](std::size_t slices) { return slices < 2 ? 0 : 0.002 + 0.0005 * static_cast<double>(slices); },

@@ -110,7 +110,7 @@ TEST_F(LiveLimitsTest, AFileWithAMistakeChangesNothing) {
   EXPECT_EQ(live.weight(), 5U);
   change("[turns]\nweight = 9\n");
   EXPECT_TRUE(kit::eventually([&] { return live.poll(); }));
-  EXPECT_EQ(live.weight(), 9U) << "mended, it counts again";
+  EXPECT_EQ(live.weight(), 9U) << "fixed, it counts again";
 }
 
 TEST_F(LiveLimitsTest, AFileThatIsBeingRewrittenChangesNothing) {

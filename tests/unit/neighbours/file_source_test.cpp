@@ -42,7 +42,7 @@ TEST_F(FileSourceFile, IsReadAgainWhenChanged) {
   EXPECT_EQ(source.last_count()->vms, 3U);
   write("4\n");  // within one tick of the file system's clock, and of the same size
   source.step(100s + 1ms);
-  EXPECT_EQ(source.last_count()->vms, 3U) << "it is not looked at before its time";
+  EXPECT_EQ(source.last_count()->vms, 3U) << "it is not checked before its time";
   source.step(source.wake_condition().until);
   EXPECT_EQ(source.last_count()->vms, 4U);
   EXPECT_EQ(source.last_count()->at, 101s);

@@ -143,7 +143,7 @@ TEST(MonitorProtocol, SilenceEndsIt) {
 
   MonitorProtocol session = after("cleave-monitor 1 heartbeat=4000\n", 0s);
   session.receive("count 1 2 0\n", 10s);
-  session.receive("half a li", 20s);  // no line, so no sign of life
+  session.receive("half a li", 20s);  // no line, so no heartbeat
   session.check_timeout(21s);
   EXPECT_EQ(session.state(), State::following);
   session.check_timeout(22s);

@@ -83,7 +83,7 @@ class Host {
     smoothed_ += (1 - std::exp(-0.5)) * (x - smoothed_);
     const double rounded = std::round(smoothed_ * 1000) / 1000;
     if (rounded == 0 || std::abs(rounded - sent_) > std::max(kStep - 0.0005, sent_ / 20)) sent_ = rounded;
-    // Between two samples the loop is called when it asked for it.
+    // Between two samples the loop is called when it has requested that.
     if (control_.next_update() < now_) control_.update(known(), control_.next_update());
     if (!silent_) last_ = sent_;
     control_.update(known(), now_);

@@ -197,7 +197,7 @@ TEST(Restraint, SteadyPressureAboveTheTargetRaisesItToTheMost) {
     control.update(1.1 * kTarget, now);
   }
   EXPECT_EQ(control.restraint(), kMaxRestraint);
-  EXPECT_EQ(control.next_update(), now + RestraintControl::kSettle) << "whether it was in vain";
+  EXPECT_EQ(control.next_update(), now + RestraintControl::kSettle) << "whether it gained nothing";
 }
 
 TEST(Restraint, RaisesAgainAfterAProbeThatFailed) {

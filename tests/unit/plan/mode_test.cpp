@@ -60,7 +60,7 @@ TEST(LaunchMethod, AutomaticPipelinesWhereTheDeviceBenefits) {
   device.gains_from_pipelining = false;
   EXPECT_EQ(choose(LaunchMode::automatic, kFromSource, device).mode, Mode::queued);
   EXPECT_EQ(choose(LaunchMode::automatic, kFromSource, device).why, SingleQueueReason::device);
-  EXPECT_EQ(choose(LaunchMode::pipelined, kFromSource, device).mode, Mode::pipelined) << "asked for by name";
+  EXPECT_EQ(choose(LaunchMode::pipelined, kFromSource, device).mode, Mode::pipelined) << "requested by name";
 }
 
 TEST(LaunchMethod, WaitingKernelsAreNeverPipelinedNorWaitedFor) {

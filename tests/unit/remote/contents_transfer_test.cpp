@@ -32,7 +32,7 @@ struct FakeQueue {
   cl_device_type type = CL_DEVICE_TYPE_GPU;
   int fails_at = -1;    // the number of the command whose event ends with an error
   int refuses_at = -1;  // that the driver does not accept
-  unsigned slow = 0;    // how often a command's status has to be asked for
+  unsigned slow = 0;    // how often a command's status has to be queried
   int commands = 0;
   int references = 1;
   cl_command_queue handle() { return reinterpret_cast<cl_command_queue>(this); }
@@ -41,7 +41,7 @@ FakeQueue& queue_of(cl_command_queue handle) { return *reinterpret_cast<FakeQueu
 
 struct FakeEvent {
   cl_int status;
-  unsigned left;  // how often it is asked for before it has ended
+  unsigned left;  // how often it is queried before it has ended
 };
 
 bool accept(cl_command_queue handle, cl_event* event) {

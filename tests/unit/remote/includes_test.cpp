@@ -165,7 +165,7 @@ TEST_F(IncludedSources, HeaderProgramsTakePrecedenceOverFiles) {
   write("one/given.h", "");
   write("one/a.h", "#include \"given.h\"\n");
   EXPECT_THAT(files("#include \"given.h\"", "-I one", {"given.h"}), IsEmpty());
-  // But beside a file that is one the compiler looks first.
+  // But next to a file that is one the compiler looks first.
   EXPECT_EQ(files("#include \"a.h\"", "-I one", {"given.h"}).count("one/given.h"), 1U);
 }
 

@@ -1,4 +1,4 @@
-// Memory for maps that a server has mapped as well: which regions there are, and what the server is told of them.
+// Memory for maps that a server has mapped as well: which regions there are, and which notices the server gets about them.
 #include "remote/client/link/map_regions.h"
 
 #include <algorithm>

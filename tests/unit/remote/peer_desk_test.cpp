@@ -1,4 +1,4 @@
-// Which servers the front reaches for contents that a worker asks for.
+// Which servers the front reaches for contents that a worker requests.
 #include "remote/server/peers/peer_desk.h"
 
 #include <array>

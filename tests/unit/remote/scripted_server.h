@@ -42,7 +42,7 @@ struct Setup {
   std::uint64_t features = 0;                   // of the server
 };
 
-// It reads and sends only what the test asks for.
+// It reads and sends only what the test requests.
 class ScriptedServer {
  public:
   explicit ScriptedServer(const Setup& setup = {}) {

@@ -71,7 +71,7 @@ cl_int CL_API_CALL noting_callback(cl_event event, cl_int state,
   return CL_SUCCESS;
 }
 
-// The device goes on when an event is asked for again.
+// The device goes on when an event is queried again.
 sim::Driver* simulated = nullptr;
 std::mutex asked_mutex;
 std::set<cl_event> asked;

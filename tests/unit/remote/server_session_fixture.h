@@ -31,7 +31,7 @@ inline constexpr std::uint32_t kFinish = 7;  // the request of a FinishQueue
 inline constexpr std::uint32_t kRead = 8;    // of reads
 inline constexpr std::chrono::seconds kSendTimeout{20};
 
-// For each launch, in order, whether the driver was asked for its event: 'e' or '-'.
+// For each launch, in order, whether its event was requested from the driver: 'e' or '-'.
 inline std::string asked_for_events;
 inline decltype(Table::clEnqueueNDRangeKernel) drivers_launch = nullptr;
 inline cl_int CL_API_CALL noting_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
@@ -162,7 +162,7 @@ class ServerSession : public sim::DriverTest<> {
     MemoryStream from_client;
     return run(frames, from_client);
   }
-  // Likewise, and what `from_client` has behind the frames.
+  // The same, and what `from_client` has behind the frames.
   Report run(const Frames& frames, MemoryStream& from_client) {
     MemoryStream to_client;
     for (CommandsFrame& frame : frames) frame.write_to(from_client);

@@ -1,4 +1,4 @@
-// A server's session on the simulated driver: which commands it asks the driver's events for, and how those without one end.
+// A server's session on the simulated driver: for which commands it requests events from the driver, and how those without one end.
 #include <cstring>
 
 #include "tests/unit/remote/server_session_fixture.h"

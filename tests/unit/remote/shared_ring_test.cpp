@@ -71,7 +71,7 @@ class PlayedServer {
   }
   void die() { alive_ = false; }
 
-  unsigned copies = 0;  // slices of which a copy was asked for, or that come over the socket
+  unsigned copies = 0;  // slices of which a copy was requested, or that come over the socket
   unsigned in_place = 0;
 
  private:

@@ -84,7 +84,7 @@ void make_accessible(int, siginfo_t* fault, void*) {
   ::mprotect(reinterpret_cast<void*>(page), 4096, PROT_READ | PROT_WRITE);
 }
 
-// As under the write barrier of a garbage collector: a driver's copy raises faults that the program's handler mends.
+// As under the write barrier of a garbage collector: a driver's copy raises faults that the program's handler resolves.
 TEST(Stream, FaultsOfTheProgramsMemoryAreRaised) {
   constexpr std::size_t kSize = 16384;
   const Pair pair;

@@ -53,7 +53,7 @@ class Busy {
   int ends_[2]{-1, -1};
 };
 
-// Whoever it is that pages count for: a worker's code may take them in any way.
+// Whichever process pages count for: a worker's code may take them in any way.
 TEST(WorkerMemory, EveryKindIsCounted) {
   const Busy none([] {});
   const auto least = memory_of_tree(none.process()) + kTaken * 9 / 10;

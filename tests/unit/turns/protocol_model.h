@@ -56,7 +56,7 @@ class AnyPolicy final : public Policy {
   unsigned choice = 0;
   bool yields = false;
   bool holds_back = false;       // caps do not allow anybody to have the device now
-  std::uint32_t last = kNobody;  // is picked only if no one else asks
+  std::uint32_t last = kNobody;  // is picked only if no other participant requests the device
 };
 
 enum class Doing : std::uint8_t { nothing_yet, resting, sleeping, holding, dead };
@@ -157,7 +157,7 @@ struct Model final : Liveness {
     return answer;
   }
 
-  // A turn may be taken away after a lease without a sign of life, or after the grace of one that idles.
+  // A turn may be taken away after a lease without a heartbeat, or after the grace of one that idles.
   void rob(const Header& before) {
     Process& holder = processes[before.holder];
     const bool grace_over = before.idle_until != 0 && before.idle_until <= now;

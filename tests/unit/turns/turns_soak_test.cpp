@@ -1,4 +1,4 @@
-// Participants that are killed and stopped at random moments, again and again: whoever lives gets its turns.
+// Participants that are killed and stopped at random moments, again and again: those that live get their turns.
 //
 // 10,000 faults take half a minute:
 //   CLEAVE_TEST_FAULTS=10000 build/release/tests/turns_file_test --gtest_filter=TurnsSoak.*

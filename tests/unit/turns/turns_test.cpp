@@ -73,7 +73,7 @@ TEST_F(TurnsTest, DevicesHaveFilesOfTheirOwn) {
   EXPECT_TRUE(b.turns.begin());
 }
 
-// `a` has the device, gives signs of life, and goes on; `b` gets it afterwards.
+// `a` has the device, sends heartbeats, and goes on; `b` gets it afterwards.
 void expect_waiting_until_the_end(Member& a, Member& b) {
   std::atomic<bool> ended{false};
   std::jthread other([&] {
@@ -152,7 +152,7 @@ TEST_F(TurnsTest, WaitEndsWhenItsProcessExitsInTheMiddleOfAStep) {
       while (!waited) static_cast<void>(b.turns.snapshot());
     });
     EXPECT_TRUE(kit::eventually([&] {
-      static_cast<void>(a.turns.should_yield());  // a sign of life
+      static_cast<void>(a.turns.should_yield());  // a heartbeat
       return b.turns.waits() != 0;
     }));
     b.turns.leave_at_exit();

@@ -123,7 +123,7 @@ struct Call {
 void vary(Rig& rig, const Call& call, const std::function<void(Word)>& after);
 
 inline std::string end_result(cl_int error) { return std::to_string(error); }
-// A map: unmapped by whoever calls it.
+// A map: unmapped by the caller.
 inline std::string end_result(void* block) { return block != nullptr ? "mapped" : "null"; }
 inline std::string made(bool is_made) { return is_made ? "made" : "null"; }
 inline std::string end_result(cl_context one) {

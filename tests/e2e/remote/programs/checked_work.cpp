@@ -21,7 +21,7 @@ using kit::Blocking;
 using std::chrono::steady_clock;
 using Numbers = std::vector<cl_uint>;
 
-// Longer than any connection lives without a sign of life.
+// Longer than any connection lives without a heartbeat.
 constexpr std::chrono::seconds kHangTimeout{120};
 
 constexpr const char* kSource = "kernel void add(global uint* data, uint n) { data[get_global_id(0)] += n; }";

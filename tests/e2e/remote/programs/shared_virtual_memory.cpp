@@ -118,7 +118,7 @@ void use_in_turns(const Rig& rig) {
   for (std::size_t i = 0; i < kCount; ++i) data[i] = static_cast<cl_int>(i);
   data.unmap();
   rig.add(data, kCount, 5);
-  // Changes a part, and nothing beside it.
+  // Changes a part, and nothing else.
   rig.map(data + 100, 400, CL_MAP_READ | CL_MAP_WRITE);
   print("a part", data + 100, 100);
   for (int i = 100; i < 200; ++i) data[i] = -data[i];

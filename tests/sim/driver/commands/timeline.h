@@ -38,7 +38,7 @@ struct Command : std::enable_shared_from_this<Command> {
   std::function<Nanoseconds()> duration;  // asked at START
   std::function<void()> effect;           // at END, unless the command fails
   std::shared_ptr<Launch> launch;         // of a kernel
-  std::shared_ptr<Event> event;           // if the program asked for one; until complete
+  std::shared_ptr<Event> event;           // if the program requested one; until complete
 
   std::vector<std::shared_ptr<Command>> awaited_commands;  // the wait list, until started
   std::vector<std::shared_ptr<Command>> dependents;

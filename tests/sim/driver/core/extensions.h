@@ -3,7 +3,7 @@
 
 namespace cleave::sim {
 
-// clIcdGetPlatformIDsKHR, as a loader asks an ICD for it.
+// clIcdGetPlatformIDsKHR, as a loader queries an ICD.
 void* icd_platform_ids_address();
 
 }  // namespace cleave::sim

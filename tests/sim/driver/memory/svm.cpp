@@ -13,7 +13,7 @@ void* allocate(CallFrame& frame, cl_context context, cl_svm_mem_flags flags, std
   require(power_of_two && alignment <= 128, CL_INVALID_VALUE);
   require(size > 0 && size <= frame.state.options.memory_size / 4, CL_INVALID_BUFFER_SIZE);
   require((flags & (CL_MEM_SVM_FINE_GRAIN_BUFFER | CL_MEM_SVM_ATOMICS)) == 0, CL_INVALID_VALUE);
-  // The largest alignment that may be asked for, so that all are met.
+  // The largest alignment that may be requested, so that all are met.
   SvmMemory memory(new (std::align_val_t{svm_alignment}) std::byte[size]{});
   std::byte* const pointer = memory.get();
   frame.state.svm.emplace(pointer, SvmBlock{std::move(memory), size});

@@ -52,7 +52,7 @@ void release_device(CallFrame&, Device& device) {
   if (device.parent) require(device.release(), CL_INVALID_DEVICE);
 }
 
-// The compute units of each sub-device that `properties` asks for.
+// The compute units of each sub-device that `properties` requests.
 std::vector<cl_uint> partition(const Device& device, const cl_device_partition_property* properties) {
   require(properties != nullptr, CL_INVALID_VALUE);
   std::vector<cl_uint> shares;

@@ -11,7 +11,7 @@ namespace cleave::sim {
 // Whether `module` begins with SPIR-V's magic number, in this machine's byte order.
 bool is_spirv(std::string_view module);
 
-// The entry points of a module. What their parameters are is not looked at: they are of kind `unknown`. Reads
+// The entry points of a module. Their parameters are not examined: they are of kind `unknown`. Reads
 // no further than a malformed instruction.
 std::vector<KernelSignature> entry_points(std::string_view module);
 

@@ -2,11 +2,11 @@
 // Every object of a kind is the same static handle, all commands are complete at once, and everything
 // succeeds.
 //
-// Queries are answered as far as an interposer asks them: platform, device, context, queue, program, build,
+// Queries are answered as far as an interposer makes them: platform, device, context, queue, program, build,
 // kernel, work-group, memory and event. The one kernel is called "zero", the device is a GPU of 16 compute
 // units with 64 address bits, the queue has CL_QUEUE_PROFILING_ENABLE. Other queries give CL_INVALID_VALUE.
 //
-// Thread-safe; usable beside a Driver, whose handles it does not take for its own.
+// Thread-safe; usable alongside a Driver, whose handles it does not take for its own.
 #pragma once
 
 #include <CL/cl_icd.h>
