@@ -177,7 +177,7 @@ int status(const IcdRequest& request, const IcdPaths& places) {
               << base::displayable(*found.registered) << '\n';
   }
   show_drivers("wrapped     ", places.wrapped, found.kept);
-  show_drivers("beside it   ", places.vendors, found.drivers);
+  show_drivers("not wrapped ", places.vendors, found.drivers);
   return conclude(found, request.root) ? 0 : 1;
 }
 

@@ -87,7 +87,7 @@ UnsplitText launch_text(UnsplitReason why) {
           "the local size"};
     case UnsplitReason::no_room_for_tag:
       return {
-          "the kernel asks for values of the whole launch, and its sizes or offsets leave no room to pass "
+          "the kernel queries values of the whole launch, and its sizes or offsets leave no room to pass "
           "them on",
           "leave the third dimension unused or below 8192, make the global size a multiple of the local "
           "size, and "
@@ -143,12 +143,12 @@ UnsplitText kernel_text(UnsplitReason why) {
           "the kernel in CLEAVE_ALLOW"};
     case UnsplitReason::untagged_build:
       return {
-          "the kernel asks for values of the whole launch, and its program was built without the prelude "
+          "the kernel queries values of the whole launch, and its program was built without the prelude "
           "for this device",
           "build the program for all its devices in one call"};
     default:
       assert(why == UnsplitReason::kernel);
-      return {"the kernel may notice the split in a way that cannot be compensated",
+      return {"the kernel may notice the split in a way that Cleave cannot hide",
               "nothing, unless the kernel can do without that"};
   }
 }
@@ -158,7 +158,7 @@ UnsplitText driver_text(UnsplitReason why) {
   switch (why) {
     case UnsplitReason::no_tags:
       return {
-          "the kernel asks for values of the whole launch, which slices cannot pass on with this driver "
+          "the kernel queries values of the whole launch, which slices cannot pass on with this driver "
           "(its probe failed, or its quirk failed_builds_are_final or crashes_on_mixed_offsets)",
           "use another driver or version, or do without these functions in the kernel"};
     case UnsplitReason::mixed_offsets:
@@ -169,7 +169,7 @@ UnsplitText driver_text(UnsplitReason why) {
     case UnsplitReason::racing_offsets:
       return {
           "PoCL up to 3 with more than one thread may end the process when slices run on an out-of-order "
-          "queue, or beside launches on more than two queues (quirk crashes_on_several_mixed_offsets)",
+          "queue, or alongside launches on more than two queues (quirk crashes_on_several_mixed_offsets)",
           "use at most two queues, in order; or set POCL_MAX_PTHREAD_COUNT=1; or use PoCL 6"};
     case UnsplitReason::late_failure:
       return {

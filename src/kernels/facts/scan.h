@@ -10,7 +10,7 @@ struct Scan {
   bool reads_global_id = false;  // uses get_global_id, which is right in a slice, but not in one with a tag
   bool breaks_prelude =
       false;              // uses the names of these functions in a way that the prelude does not support
-  bool opaque = false;    // may notice a cut in a way that cannot be compensated
+  bool opaque = false;    // may notice a cut in a way that the prelude cannot hide
   bool assembly = false;  // has inline assembly, of which nothing is known
   // Work-groups may exchange data through global memory (atomics, volatile, fences wider than a work-group,
   // pipes), or with the host (printf).

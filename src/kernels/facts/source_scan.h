@@ -6,7 +6,7 @@
 // that return the whole launch's values. It does so with macros, so it also works for names that macros form,
 // but not in programs that define, undefine or test these names.
 //
-// What cannot be compensated: device-side enqueues, whose children wait for the end of their parent's launch;
+// What cannot be hidden: device-side enqueues, whose children wait for the end of their parent's launch;
 // compiler intrinsics and inline assembly, which can read the hardware's group ids; attributes and pragmas that
 // give a function another's symbol; text that compilers could read in different ways.
 //

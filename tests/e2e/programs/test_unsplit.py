@@ -1,4 +1,4 @@
-"""Kernels that depend on the NDRange in ways that cannot be compensated stay unsplit, and the reason is counted."""
+"""Kernels that depend on the NDRange in ways that Cleave cannot hide stay unsplit, and the reason is counted."""
 
 from pathlib import Path
 

@@ -159,7 +159,7 @@ std::vector<Case> cases() {
        }},
       {"ForeignBinary", UnsplitReason::binary, "a binary of unknown origin", "CLEAVE_BINARIES=trust", usual,
        gpu, launch_foreign_binary},
-      {"Assembly", UnsplitReason::kernel, "cannot be compensated", "do without `asm`", usual, gpu,
+      {"Assembly", UnsplitReason::kernel, "cannot hide", "do without `asm`", usual, gpu,
        [](auto& fixture) { return fixture.launch(fixture.make_kernel(kAssembly)); }},
       {"SmallerGroupAlone", UnsplitReason::shape, "a slice of their own", "multiple of the local size",
        fixed(6), gpu,
