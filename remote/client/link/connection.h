@@ -522,7 +522,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::unordered_map<Id, SharedArea::Place> places_in_flight_
       CLEAVE_GUARDED_BY(events_mutex_);  // of writes, by event
   std::unordered_map<Id, std::shared_ptr<const MapRegion>> regions_in_flight_
-      CLEAVE_GUARDED_BY(events_mutex_);  // likewise
+      CLEAVE_GUARDED_BY(events_mutex_);  // of maps, by event
 };
 
 }  // namespace cleave::remote::client

@@ -133,7 +133,7 @@ class SharedCopy {
   const Direction direction_;
   bool is_helped_ = false;
   std::size_t added_ = 0;    // parts; the caller's
-  std::size_t removed_ = 0;  // likewise
+  std::size_t removed_ = 0;  // parts; the caller's
   std::array<Progress, kMostParts> progress_ CLEAVE_GUARDED_BY(threads_.mutex_);
   std::size_t published_ CLEAVE_GUARDED_BY(threads_.mutex_) = 0;  // parts whose blocks may be taken
   std::size_t taking_ CLEAVE_GUARDED_BY(threads_.mutex_) = 0;     // the part of which the next block is

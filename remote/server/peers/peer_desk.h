@@ -74,7 +74,7 @@ class PeerDesk {
   TicketStore tickets_ CLEAVE_GUARDED_BY(mutex_);
   std::map<std::uint64_t, unsigned> fetches_ CLEAVE_GUARDED_BY(mutex_);  // by worker
   RefusalLog failures_ CLEAVE_GUARDED_BY(mutex_);
-  std::map<std::uint64_t, unsigned> relays_ CLEAVE_GUARDED_BY(mutex_);  // likewise
+  std::map<std::uint64_t, unsigned> relays_ CLEAVE_GUARDED_BY(mutex_);  // by worker
   unsigned all_relays_ CLEAVE_GUARDED_BY(mutex_) = 0;
   unsigned all_fetches_ CLEAVE_GUARDED_BY(mutex_) = 0;
 };

@@ -114,7 +114,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   [[nodiscard]] bool has_pinned() const { return pinned_.has_value(); }
   [[nodiscard]] bool keeps_pinned() const { return pinned_.has_value() && *pinned_ != nullptr; }
   void keep_pinned(std::shared_ptr<const void> pinned) { pinned_ = std::move(pinned); }
-  // Likewise, for its small reads.
+  // The same for its small reads.
   [[nodiscard]] PinnedReads::OfQueue& small_reads() { return small_reads_; }
   void set_profiling(bool on) { profiling_.store(on, std::memory_order_relaxed); }
 

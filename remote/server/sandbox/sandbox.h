@@ -41,7 +41,7 @@ struct SharedFiles {
   std::string registry;              // of the processes under Cleave, which workers do not see; empty: none
   std::vector<std::string> sockets;  // paths where the server listens
   std::vector<std::string> secrets;  // files that the server can read, perhaps as the user of its workers
-  std::vector<std::string> private_folders;  // likewise
+  std::vector<std::string> private_folders;  // folders with such files
 };
 
 class Sandbox;

@@ -83,7 +83,7 @@ struct KernelState {
 }
 inline constexpr std::uint64_t kOverheadOfArgument = 128;  // with a small value
 inline constexpr std::uint64_t kOverheadOfFailed = 256;  // an event or program that the driver does not have
-// Likewise, until a command has ended: with its event, the driver's and the server's; and for each event of its wait list, object of a
+// Overheads until a command has ended: with its event, the driver's and the server's; and for each event of its wait list, object of a
 // list, and argument of a launch, which drivers copy.
 inline constexpr std::uint64_t kOverheadOfCommand = 512;
 inline constexpr std::uint64_t kOverheadOfListed = 64;

@@ -80,7 +80,7 @@ struct SessionContext {
 
   // Whether the client may create one more object, under this id. False: a violation has been reported.
   [[nodiscard]] bool check_new_id(std::uint64_t id);
-  // Likewise, and whether there is host memory for it. False: a violation has been reported, or the command has been answered.
+  // The same, and whether there is host memory for it. False: a violation has been reported, or the command has been answered.
   [[nodiscard]] bool may_create(const wire::Command& command, std::uint64_t id);
   // Whether the client's objects, or its process, take all the host memory that they may.
   [[nodiscard]] bool is_full();
@@ -163,7 +163,7 @@ struct SessionContext {
   std::size_t queue_count = 0;
   std::vector<std::weak_ptr<Queue>> released_queues;                   // may still have commands in flight
   std::map<std::pair<cl_uint, cl_uint>, std::uint64_t> element_sizes;  // by image channel order and data type
-  PeerTransfers peers;                                                 // likewise: from and to other servers
+  PeerTransfers peers;  // from and to other servers; may be under way, too
   BuildThreads builds;  // last: joined before what builds use is destroyed
 };
 

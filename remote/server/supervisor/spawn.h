@@ -25,8 +25,8 @@ struct Spawned {
   pid_t process = -1;  // -1: it could not be started
   int control =
       -1;  // the supervisor's end of the control socket; of a worker only to send; owned by the caller
-  int reports = -1;  // of a worker: the end to read from, without waiting, one message at a time; likewise
-  int errors = -1;   // of a worker: likewise, what is written to its standard error
+  int reports = -1;  // of a worker: its reports, read without waiting, one message at a time; the caller's
+  int errors = -1;   // of a worker: its standard error, read in the same way; the caller's
 };
 
 // `options` are those that it needs (Options::given). `neighbours` is the path of the file with the number of clients,

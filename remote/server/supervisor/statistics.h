@@ -21,7 +21,7 @@ struct ServerStatistics {
   std::atomic<std::uint64_t> admitted{0};            // since the start, and so on
   std::atomic<std::uint64_t> queries{0};             // connections that only queried the devices
   std::atomic<std::uint64_t> violations{0};          // as workers have said, at most one for each client
-  std::atomic<std::uint64_t> refused_by_workers{0};  // likewise
+  std::atomic<std::uint64_t> refused_by_workers{0};  // also as workers have said
   std::atomic<std::uint64_t> crashed{0};
 
   // In Prometheus' text format.

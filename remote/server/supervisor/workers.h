@@ -145,8 +145,8 @@ class Workers {
   std::uint64_t latest_ = 0;  // worker
   std::list<Worker> workers_;
   WorkerBrokers brokers_;
-  std::vector<std::pair<std::size_t, Worker*>> polled_;         // whose reports are where in the list
-  std::vector<std::pair<std::size_t, Worker*>> polled_errors_;  // likewise
+  std::vector<std::pair<std::size_t, Worker*>> polled_;         // by position in the list: reports
+  std::vector<std::pair<std::size_t, Worker*>> polled_errors_;  // the same for standard error
   Time next_heard_ = Time::max();  // when messages of one that is not in the list may be read again
   Time next_measure_{};            // of their memory
   Time next_look_{};               // at their brokers
