@@ -41,6 +41,8 @@ UNITS = {
     "src/interpose": ("state", "broker", "polling", "drivers", "costs", "waits", "calls", "trace", "queues", "limits", "turns", "policies",
                       "explain", "programs", "launch"),
     "remote/client": ("objects", "includes", "link", "devices", "api", "multi_server", "library"),
+    "remote/server": ("sandbox", "options", "processes", "sending", "memory", "queues", "builds", "peers", "session", "handlers", "front",
+                      "worker", "supervisor", "main"),
 }
 # What owns the parts that the units define. Files that include it, also by way of others, lie above all that do not.
 OWNERS = {"src/interpose": "src/interpose/interposer", "remote/client": "remote/client/objects/client"}

@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "remote/server/packets.h"
+#include "remote/server/processes/packets.h"
 #include "remote/transport/descriptor_passing.h"
 
 namespace cleave::remote::server {

@@ -21,8 +21,8 @@
 #include "base/file_descriptor.h"
 #include "base/mutex.h"
 #include "daemon/options.h"
-#include "remote/server/builds/build_limits.h"
 #include "remote/server/builds/trial_request.h"
+#include "remote/server/options/limits.h"
 
 namespace cleave::remote::server {
 

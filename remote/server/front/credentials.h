@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
-#include "remote/server/options.h"
-#include "remote/server/session/grant.h"
+#include "remote/server/options/grant.h"
+#include "remote/server/options/options.h"
 
 namespace cleave::remote::server {
 

@@ -23,13 +23,12 @@
 #include "remote/server/front/arrivals.h"
 #include "remote/server/front/credentials.h"
 #include "remote/server/front/greeter.h"
+#include "remote/server/front/peer_desk.h"
 #include "remote/server/front/refusal_log.h"
-#include "remote/server/log.h"
-#include "remote/server/peers/peer_desk.h"
-#include "remote/server/supervisor/front_counters.h"
-#include "remote/server/supervisor/received_options.h"
-#include "remote/server/supervisor/spawn.h"
-#include "remote/server/worker/privileges.h"
+#include "remote/server/processes/front_counters.h"
+#include "remote/server/processes/log.h"
+#include "remote/server/processes/privileges.h"
+#include "remote/server/processes/received_options.h"
 
 namespace cleave::remote::server {
 namespace {

@@ -7,7 +7,7 @@
 
 namespace cleave::remote::server {
 
-// From its supervisor, to which standard input leads, it gets options and listening sockets (packets.h).
+// From its supervisor, to which standard input leads, it gets options and listening sockets (processes/packets.h).
 // Returns the process's exit status when the supervisor has ended. Throws OptionError.
 int run_front();
 

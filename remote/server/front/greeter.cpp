@@ -9,7 +9,8 @@
 #include "remote/server/front/greeting.h"
 #include "remote/server/front/relay.h"
 #include "remote/server/front/socket_pair.h"
-#include "remote/server/log.h"
+#include "remote/server/processes/log.h"
+#include "remote/server/sending/refusal.h"
 
 namespace cleave::remote::server {
 namespace {

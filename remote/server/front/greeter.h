@@ -17,9 +17,9 @@
 #include "base/file_descriptor.h"
 #include "base/mutex.h"
 #include "remote/server/front/credentials.h"
+#include "remote/server/front/peer_desk.h"
 #include "remote/server/front/unknown_peer.h"
-#include "remote/server/options.h"
-#include "remote/server/peers/peer_desk.h"
+#include "remote/server/options/options.h"
 #include "remote/transport/descriptor_passing.h"
 #include "remote/transport/stream.h"
 

@@ -10,6 +10,7 @@
 #include "remote/protocol/features.h"
 #include "remote/protocol/verify.h"
 #include "remote/server/front/printable.h"
+#include "remote/server/sending/refusal.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -77,19 +78,6 @@ std::optional<Greeted> read_hello(Stream& stream, const Credentials& credentials
   if (!opening) return std::nullopt;
   if (opening->hello == nullptr) return why = "not a Hello", std::nullopt;
   return check_hello(stream, *opening->hello, credentials, certificate, why);
-}
-
-void send_refusal(Stream& stream, wire::Refusal reason, const std::string& text) {
-  flatbuffers::FlatBufferBuilder builder;
-  const auto words = builder.CreateString(text);
-  wire::WelcomeBuilder welcome(builder);
-  welcome.add_refusal(reason);
-  welcome.add_text(words);
-  welcome.add_version(kVersion);
-  builder.Finish(welcome.Finish());
-  write_frame(stream, FrameKind::welcome,
-              std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize())), {},
-              std::chrono::seconds(kHelloSeconds));
 }
 
 }  // namespace cleave::remote::server

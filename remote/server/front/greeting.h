@@ -9,8 +9,8 @@
 
 #include "remote/protocol/messages.h"
 #include "remote/server/front/credentials.h"
-#include "remote/server/packets.h"
 #include "remote/server/peers/peer_handshake.h"
+#include "remote/server/processes/packets.h"
 #include "remote/transport/frames.h"
 
 namespace cleave::remote::server {
@@ -37,8 +37,5 @@ std::optional<Greeted> check_hello(Stream& stream, const wire::Hello& hello, con
 // Empty: the client is refused (by a message if it speaks the protocol), or disconnected; `why` is set.
 std::optional<Greeted> read_hello(Stream& stream, const Credentials& credentials,
                                   const std::string& certificate, Time until, std::string& why);
-
-// Tells the client that it is refused.
-void send_refusal(Stream& stream, wire::Refusal reason, const std::string& text);
 
 }  // namespace cleave::remote::server

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <new>
 
-#include "remote/server/log.h"
+#include "remote/server/processes/log.h"
 
 namespace cleave::remote::server {
 namespace {

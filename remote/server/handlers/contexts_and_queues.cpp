@@ -5,7 +5,7 @@
 
 #include "remote/server/handlers/handlers.h"
 #include "remote/server/handlers/lists.h"
-#include "remote/server/worker/platforms.h"
+#include "remote/server/session/platforms.h"
 
 namespace cleave::remote::server {
 namespace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <exception>
 
-#include "remote/server/peers/peer_desk.h"
 #include "remote/server/peers/ticket_store.h"
 
 namespace cleave::remote::server {

@@ -18,9 +18,9 @@
 #include "base/file_descriptor.h"
 #include "base/mutex.h"
 #include "remote/server/memory/staging.h"
-#include "remote/server/packets.h"
 #include "remote/server/peers/contents_transfer.h"
-#include "remote/server/session/outbox.h"
+#include "remote/server/processes/packets.h"
+#include "remote/server/sending/outbox.h"
 
 namespace cleave::remote::server {
 

@@ -28,6 +28,9 @@ inline constexpr std::chrono::seconds kTicketTime{30};
 // A worker's offers that have not been fetched.
 inline constexpr std::size_t kMaxOffers = 16;
 
+// How long a server may accept none of the contents: its device may be busy.
+inline constexpr std::chrono::minutes kPeerStallTime{2};
+
 class TicketStore {
  public:
   // A new ticket; the oldest of the worker's makes room for it if there are too many. Empty: there is no randomness.

@@ -22,8 +22,8 @@
 #include "base/opencl.h"
 #include "remote/server/memory/staging.h"
 #include "remote/server/queues/event_reference.h"
-#include "remote/server/session/events_frame.h"
-#include "remote/server/session/outbox.h"
+#include "remote/server/sending/events_frame.h"
+#include "remote/server/sending/outbox.h"
 
 namespace cleave::remote::server {
 

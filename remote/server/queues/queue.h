@@ -32,7 +32,7 @@
 #include "remote/server/memory/staging.h"
 #include "remote/server/queues/event_reference.h"
 #include "remote/server/queues/pending_reads.h"
-#include "remote/server/session/outbox.h"
+#include "remote/server/sending/outbox.h"
 #include "remote/transport/brief_spin.h"
 #include "remote/transport/ring_slots.h"
 

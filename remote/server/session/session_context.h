@@ -1,5 +1,5 @@
 // What the handlers of a client's messages work on: the driver, the client's objects and limits, its connection, and
-// what is in flight. The session (session.h) owns one and calls a handler (handlers/handlers.h) for each command.
+// what is in flight. The session (worker/client_session.h) owns one and calls a handler (handlers/handlers.h) for each command.
 //
 // Everything here is for the thread that reads from the client, which never waits for the device: commands end on the
 // queues' threads (queues/queue.h), builds on the build threads. Those threads use only the members that are thread-safe:
@@ -29,14 +29,14 @@
 #include "remote/server/memory/pinned_reads.h"
 #include "remote/server/memory/shared_memory.h"
 #include "remote/server/memory/staging.h"
+#include "remote/server/options/limits.h"
 #include "remote/server/peers/peer_transfers.h"
 #include "remote/server/queues/pending_reads.h"
 #include "remote/server/queues/queue.h"
-#include "remote/server/session/events_frame.h"
-#include "remote/server/session/limits.h"
+#include "remote/server/sending/events_frame.h"
+#include "remote/server/sending/outbox.h"
 #include "remote/server/session/memory_account.h"
 #include "remote/server/session/object_table.h"
-#include "remote/server/session/outbox.h"
 #include "remote/server/session/process_growth.h"
 #include "remote/server/session/program_state.h"
 #include "remote/server/session/svm_blocks.h"

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "daemon/service_manager.h"
-#include "remote/server/log.h"
+#include "remote/server/processes/log.h"
 
 namespace cleave::remote::server {
 namespace {

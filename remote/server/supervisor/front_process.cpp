@@ -12,7 +12,8 @@
 #include <sys/wait.h>
 
 #include "base/discard.h"
-#include "remote/server/log.h"
+#include "remote/server/processes/log.h"
+#include "remote/server/processes/received_options.h"
 #include "remote/server/supervisor/spawn.h"
 #include "remote/transport/descriptor_passing.h"
 

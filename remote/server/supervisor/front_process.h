@@ -12,8 +12,8 @@
 #include "base/file_descriptor.h"
 #include "daemon/options.h"
 #include "remote/server/front/credentials.h"
-#include "remote/server/packets.h"
-#include "remote/server/supervisor/front_counters.h"
+#include "remote/server/processes/front_counters.h"
+#include "remote/server/processes/packets.h"
 
 namespace cleave::remote::server {
 

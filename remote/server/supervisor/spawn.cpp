@@ -14,7 +14,8 @@
 #include <sys/socket.h>
 
 #include "base/file_descriptor.h"
-#include "remote/server/packets.h"
+#include "remote/server/processes/packets.h"
+#include "remote/server/processes/received_options.h"
 
 namespace cleave::remote::server {
 namespace {

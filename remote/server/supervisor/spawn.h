@@ -1,4 +1,4 @@
-// Starts the server's other processes: this program again, with one of the arguments below instead of options. Their
+// Starts the server's other processes: this program again, with one argument instead of options (processes/received_options.h). Their
 // control socket is their standard input, and what a worker reports goes into a pipe, its standard output: a worker may
 // run its client's code, and no descriptors can be passed over a pipe. Its standard error is a pipe, too: the server's
 // log may be a file, which it could empty. They get their options as the first message on their control socket: they
@@ -16,10 +16,6 @@
 #include "remote/server/sandbox/sandbox.h"
 
 namespace cleave::remote::server {
-
-inline constexpr const char* kFrontArgument = "--front";
-inline constexpr const char* kWorkerArgument = "--worker";
-inline constexpr const char* kBrokerArgument = "--broker";
 
 struct Spawned {
   pid_t process = -1;  // -1: it could not be started

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "remote/server/supervisor/front_counters.h"
+#include "remote/server/processes/front_counters.h"
 
 namespace cleave::remote::server {
 

@@ -4,7 +4,7 @@
 // clients is written to a file that the splitters in the workers read: the clients are each other's neighbours.
 #pragma once
 
-#include "remote/server/options.h"
+#include "remote/server/options/options.h"
 
 namespace cleave::remote::server {
 

@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include "base/configuration.h"
-#include "remote/server/packets.h"
+#include "remote/server/processes/packets.h"
+#include "remote/server/processes/privileges.h"
 #include "remote/server/sandbox/identity.h"
 #include "remote/server/supervisor/trace_folder.h"
-#include "remote/server/worker/privileges.h"
 #include "remote/transport/tls.h"
 
 namespace cleave::remote::server {

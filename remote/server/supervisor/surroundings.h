@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "remote/server/options.h"
+#include "remote/server/options/options.h"
 #include "remote/server/sandbox/sandbox.h"
 
 namespace cleave::remote::server {

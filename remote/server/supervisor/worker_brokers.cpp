@@ -15,9 +15,9 @@
 
 #include "base/configuration.h"
 #include "interpose/broker/broker.h"
-#include "remote/server/log.h"
+#include "remote/server/processes/log.h"
+#include "remote/server/processes/received_options.h"
 #include "remote/server/supervisor/process_end.h"
-#include "remote/server/supervisor/received_options.h"
 #include "remote/server/supervisor/spawn.h"
 
 namespace cleave::remote::server {

@@ -12,7 +12,7 @@
 
 #include "base/file_descriptor.h"
 #include "daemon/options.h"
-#include "remote/server/packets.h"
+#include "remote/server/processes/packets.h"
 #include "remote/server/sandbox/sandbox.h"
 #include "remote/server/supervisor/places.h"
 

@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "remote/server/session/limits.h"
+#include "remote/server/options/limits.h"
 
 namespace cleave::remote::server {
 

@@ -12,7 +12,8 @@
 
 #include "base/discard.h"
 #include "remote/server/front/printable.h"
-#include "remote/server/log.h"
+#include "remote/server/processes/log.h"
+#include "remote/server/processes/received_options.h"
 #include "remote/server/supervisor/process_end.h"
 #include "remote/server/supervisor/spawn.h"
 #include "remote/server/supervisor/trace_folder.h"

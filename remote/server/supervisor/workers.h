@@ -19,7 +19,7 @@
 
 #include "base/discard.h"
 #include "base/file_descriptor.h"
-#include "remote/server/options.h"
+#include "remote/server/options/options.h"
 #include "remote/server/sandbox/sandbox.h"
 #include "remote/server/supervisor/client_count_file.h"
 #include "remote/server/supervisor/front_process.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/opencl.h"
-#include "remote/server/session/grant.h"
+#include "remote/server/options/grant.h"
 
 namespace cleave::remote::server {
 

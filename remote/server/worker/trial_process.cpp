@@ -19,10 +19,10 @@
 #include <sys/stat.h>
 
 #include "remote/server/builds/build_trials.h"
-#include "remote/server/options.h"
-#include "remote/server/supervisor/received_options.h"
+#include "remote/server/options/options.h"
+#include "remote/server/processes/received_options.h"
+#include "remote/server/session/platforms.h"
 #include "remote/server/worker/opencl_loader.h"
-#include "remote/server/worker/platforms.h"
 #include "remote/transport/descriptor_passing.h"
 
 namespace cleave::remote::server {

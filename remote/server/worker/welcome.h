@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "remote/protocol/messages.h"
-#include "remote/server/options.h"
-#include "remote/server/packets.h"
-#include "remote/server/worker/platforms.h"
+#include "remote/server/options/options.h"
+#include "remote/server/processes/packets.h"
+#include "remote/server/session/platforms.h"
 
 namespace cleave::remote::server {
 

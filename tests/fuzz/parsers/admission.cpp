@@ -20,7 +20,7 @@
 #include "remote/server/front/greeting.h"
 #include "remote/server/front/printable.h"
 #include "remote/server/front/relay.h"
-#include "remote/server/packets.h"
+#include "remote/server/processes/packets.h"
 #include "remote/transport/stream.h"
 
 namespace {

@@ -15,8 +15,8 @@
 #include "opencl/missing_functions.h"
 #include "remote/protocol/features.h"
 #include "remote/protocol/verify.h"
-#include "remote/server/session/session.h"
-#include "remote/server/worker/platforms.h"
+#include "remote/server/session/platforms.h"
+#include "remote/server/worker/client_session.h"
 
 namespace {
 

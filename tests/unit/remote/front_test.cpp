@@ -16,7 +16,7 @@
 #include "remote/server/front/printable.h"
 #include "remote/server/front/refusal_log.h"
 #include "remote/server/front/relay.h"
-#include "remote/server/supervisor/front_counters.h"
+#include "remote/server/processes/front_counters.h"
 #include "remote/server/supervisor/front_process.h"
 #include "remote/server/supervisor/front_requests.h"
 #include "remote/server/supervisor/message_rate.h"

@@ -1,5 +1,5 @@
 // The messages between the server's processes: what is written can be read, and nothing else.
-#include "remote/server/packets.h"
+#include "remote/server/processes/packets.h"
 
 #include <cstring>
 

@@ -1,5 +1,5 @@
 // Which servers the front reaches for contents that a worker requests.
-#include "remote/server/peers/peer_desk.h"
+#include "remote/server/front/peer_desk.h"
 
 #include <array>
 #include <string>

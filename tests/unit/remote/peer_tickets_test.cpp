@@ -10,8 +10,8 @@
 #include <sys/socket.h>
 
 #include "remote/protocol/verify.h"
+#include "remote/server/options/peer_list.h"
 #include "remote/server/peers/peer_handshake.h"
-#include "remote/server/peers/peer_list.h"
 #include "remote/server/peers/ticket_store.h"
 
 namespace cleave::remote::server {

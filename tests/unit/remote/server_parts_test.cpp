@@ -8,7 +8,7 @@
 #include "remote/protocol/features.h"
 #include "remote/server/builds/trial_request.h"
 #include "remote/server/memory/staging.h"
-#include "remote/server/options.h"
+#include "remote/server/options/options.h"
 #include "remote/server/session/memory_account.h"
 #include "remote/server/session/object_table.h"
 #include "remote/server/supervisor/spawn.h"

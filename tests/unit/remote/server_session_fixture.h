@@ -14,7 +14,7 @@
 
 #include "remote/protocol/frame.h"
 #include "remote/protocol/verify.h"
-#include "remote/server/session/session.h"
+#include "remote/server/worker/client_session.h"
 #include "remote/transport/frames.h"
 #include "tests/sim/driver_fixture.h"
 #include "tests/unit/remote/memory_stream.h"

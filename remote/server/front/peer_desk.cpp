@@ -1,4 +1,4 @@
-#include "remote/server/peers/peer_desk.h"
+#include "remote/server/front/peer_desk.h"
 
 #include <algorithm>
 #include <exception>
@@ -9,7 +9,7 @@
 
 #include "remote/server/front/relay.h"
 #include "remote/server/front/socket_pair.h"
-#include "remote/server/log.h"
+#include "remote/server/processes/log.h"
 #include "remote/transport/connect.h"
 
 namespace cleave::remote::server {

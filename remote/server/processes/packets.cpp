@@ -1,4 +1,4 @@
-#include "remote/server/packets.h"
+#include "remote/server/processes/packets.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "remote/server/peers/peer_list.h"
+#include "remote/server/options/peer_list.h"
 
 #include <algorithm>
 #include <cctype>

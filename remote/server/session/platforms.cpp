@@ -1,4 +1,4 @@
-#include "remote/server/worker/platforms.h"
+#include "remote/server/session/platforms.h"
 
 #include <algorithm>
 #include <array>

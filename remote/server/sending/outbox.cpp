@@ -1,4 +1,4 @@
-#include "remote/server/session/outbox.h"
+#include "remote/server/sending/outbox.h"
 
 #include <utility>
 

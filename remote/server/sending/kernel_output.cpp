@@ -1,4 +1,4 @@
-#include "remote/server/worker/kernel_output.h"
+#include "remote/server/sending/kernel_output.h"
 
 #include <cstdio>
 #include <fcntl.h>

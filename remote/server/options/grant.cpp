@@ -1,4 +1,4 @@
-#include "remote/server/session/grant.h"
+#include "remote/server/options/grant.h"
 
 #include <map>
 #include <memory>

@@ -12,8 +12,8 @@
 #include <string>
 
 #include "base/mutex.h"
-#include "remote/server/session/events_frame.h"
-#include "remote/server/worker/kernel_output.h"
+#include "remote/server/sending/events_frame.h"
+#include "remote/server/sending/kernel_output.h"
 #include "remote/transport/payload_blocks.h"
 #include "remote/transport/stream.h"
 

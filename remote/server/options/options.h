@@ -14,9 +14,9 @@
 #include <sys/types.h>
 
 #include "daemon/options.h"
-#include "remote/server/peers/peer_list.h"
+#include "remote/server/options/limits.h"
+#include "remote/server/options/peer_list.h"
 #include "remote/server/sandbox/settings.h"
-#include "remote/server/session/limits.h"
 #include "remote/transport/endpoint.h"
 #include "remote/transport/tls.h"
 

@@ -1,4 +1,4 @@
-#include "remote/server/session/session.h"
+#include "remote/server/worker/client_session.h"
 
 #include <algorithm>
 

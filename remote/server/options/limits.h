@@ -6,9 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "remote/server/builds/build_limits.h"
-
 namespace cleave::remote::server {
+
+// Of one build of a program (builds/build_trials.h).
+struct BuildLimits {
+  std::uint64_t seconds = 600;  // of processor time; 0: builds are not tried
+  std::uint64_t memory = std::uint64_t{4}
+                         << 30U;  // bytes, beyond those that the driver takes without a build
+  std::uint64_t output = std::uint64_t{256} << 20U;  // bytes of each file that the compiler writes
+};
 
 struct ClientLimits {
   std::uint64_t memory = UINT64_MAX;                // bytes of all that the client has kept

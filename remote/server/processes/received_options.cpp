@@ -1,10 +1,10 @@
-#include "remote/server/supervisor/received_options.h"
+#include "remote/server/processes/received_options.h"
 
 #include <unistd.h>
 
 #include <sys/socket.h>
 
-#include "remote/server/packets.h"
+#include "remote/server/processes/packets.h"
 
 namespace cleave::remote::server {
 

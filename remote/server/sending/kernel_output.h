@@ -1,5 +1,5 @@
 // What kernels print. Drivers write it to the process's standard output, which is a pipe that this process reads. It is
-// sent before any later frame (session/outbox.h), so what a kernel printed arrives before the news that it ended.
+// sent before any later frame (outbox.h), so what a kernel printed arrives before the news that it ended.
 //
 // redirect_stdout() is called once, before a driver is loaded. take() is for one thread at a time, wait() for any.
 #pragma once

@@ -1,4 +1,4 @@
-#include "remote/server/options.h"
+#include "remote/server/options/options.h"
 
 #include <charconv>
 #include <utility>

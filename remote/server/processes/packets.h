@@ -18,7 +18,7 @@
 #include "base/file_descriptor.h"
 #include "daemon/options.h"
 #include "remote/server/messages.h"
-#include "remote/server/session/grant.h"
+#include "remote/server/options/grant.h"
 #include "remote/transport/stream.h"
 
 namespace cleave::remote::server {

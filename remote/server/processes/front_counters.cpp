@@ -1,4 +1,4 @@
-#include "remote/server/supervisor/front_counters.h"
+#include "remote/server/processes/front_counters.h"
 
 #include <cerrno>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "remote/server/worker/privileges.h"
+#include "remote/server/processes/privileges.h"
 
 #include <csignal>
 #include <cstdlib>
@@ -10,8 +10,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "remote/server/log.h"
-#include "remote/server/options.h"
+#include "remote/server/options/options.h"
+#include "remote/server/processes/log.h"
 
 namespace cleave::remote::server {
 namespace {

@@ -13,17 +13,14 @@
 #include "base/file_descriptor.h"
 #include "base/mutex.h"
 #include "remote/server/front/refusal_log.h"
-#include "remote/server/options.h"
-#include "remote/server/packets.h"
+#include "remote/server/options/options.h"
 #include "remote/server/peers/peer_handshake.h"
 #include "remote/server/peers/ticket_store.h"
-#include "remote/server/supervisor/front_counters.h"
+#include "remote/server/processes/front_counters.h"
+#include "remote/server/processes/packets.h"
 #include "remote/transport/stream.h"
 
 namespace cleave::remote::server {
-
-// How long a server may accept none of the contents: its device may be busy.
-inline constexpr std::chrono::minutes kPeerStallTime{2};
 
 class PeerDesk {
  public:
