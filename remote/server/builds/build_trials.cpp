@@ -163,14 +163,13 @@ BuildTrials::Verdict BuildTrials::describe_end(int status, std::uint64_t memory)
           "the compiler crashed (" + std::string(signal != 0 ? ::strsignal(signal) : "exit") + ")"};
 }
 
-BuildTrials::Verdict BuildTrials::attempt(const TrialRequest& request) {
-  const std::string text = encode(request);
-  const base::Digest digest = base::digest_of(text);
+BuildTrials::Verdict BuildTrials::attempt(std::string_view request) {
+  const base::Digest digest = base::digest_of(request);
   {
     const base::MutexLock lock(mutex_);
     if (passed_.count(digest) != 0) return {};
   }
-  const base::FileDescriptor file = in_memory(text);
+  const base::FileDescriptor file = in_memory(request);
   std::optional<Verdict> verdict;
   while (!verdict) {  // a new process always has work
     Process process = take();

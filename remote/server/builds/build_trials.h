@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sys/types.h>
@@ -21,13 +22,20 @@
 #include "base/file_descriptor.h"
 #include "base/mutex.h"
 #include "daemon/options.h"
-#include "remote/server/builds/trial_request.h"
 #include "remote/server/options/limits.h"
 
 namespace cleave::remote::server {
 
 // The argument with which the server's program becomes a trial process (worker/trial_process.h).
 inline constexpr const char* kTrialArgument = "--try-builds";
+
+// How a trial has ended, if its process has not ended with it.
+enum class TrialAnswer : char {
+  ended = 'e',       // the build, with whatever result
+  impossible = 'i',  // the driver does not make such a program here
+  memory = 'm',      // the build has failed for want of memory
+  output = 'o',      // the build wanted to write a file that is too large
+};
 
 class BuildTrials {
  public:
@@ -51,8 +59,8 @@ class BuildTrials {
 
   [[nodiscard]] bool are_wanted() const { return limits_.seconds != 0; }
 
-  // Waits for the trial. May throw std::bad_alloc.
-  Verdict attempt(const TrialRequest& request);
+  // Of a TrialRequest (messages.fbs). Waits for the trial. May throw std::bad_alloc.
+  Verdict attempt(std::string_view request);
 
   // Forgets the processes that have ended for want of work. To be called now and then.
   void reap();

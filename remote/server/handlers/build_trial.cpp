@@ -9,6 +9,9 @@
 namespace cleave::remote::server {
 namespace {
 
+using Builder = flatbuffers::FlatBufferBuilder;
+using flatbuffers::Offset;
+
 // Empty: the driver does not have it.
 std::optional<std::string> source_of(const Table& cl, cl_program program) {
   std::size_t size = 0;
@@ -56,53 +59,68 @@ std::optional<Target> target_of(const SessionContext& session, const std::vector
   return target;
 }
 
-std::optional<TrialProgram> described(const Table& cl, const HeldProgram& program, bool is_compiled,
-                                      const Target& target) {
-  using Origin = TrialProgram::Origin;
-  TrialProgram made;
-  for (auto& [id, value] : program.state().constants()) made.constants.push_back({id, std::move(value)});
-  const ProgramState::Origin origin = program.state().origin();
-  if (!is_compiled && origin == ProgramState::Origin::source) {
+// What the program is made of, one text or binary for each device; `origin` becomes what they are. Empty: the driver does not have it.
+std::optional<std::vector<std::string>> texts_of(const Table& cl, const HeldProgram& program,
+                                                 bool is_compiled, const Target& target,
+                                                 ipc::ProgramOrigin& origin) {
+  using Origin = ProgramState::Origin;
+  const Origin made_of = program.state().origin();
+  if (!is_compiled && made_of == Origin::source) {
     auto text = source_of(cl, program.get());
-    if (!text) return std::nullopt;
-    made.texts.push_back(std::move(*text));
-    return made;
+    return text ? std::optional(std::vector{std::move(*text)}) : std::nullopt;
   }
-  if (!is_compiled && origin == ProgramState::Origin::il) {
-    made.origin = Origin::il;
-    made.texts = program.state().parts();
-    return made;
+  if (!is_compiled && made_of == Origin::il) {
+    origin = ipc::ProgramOrigin::il;
+    return program.state().parts();
   }
-  made.origin = Origin::binaries;
+  origin = ipc::ProgramOrigin::binaries;
   const std::vector<cl_device_id> all = devices_of_program(cl, program.get());
   // Not every driver returns what it has been given.
-  const auto binaries = origin == ProgramState::Origin::binaries ? std::optional(program.state().parts())
-                                                                 : binaries_of(cl, program.get(), all.size());
+  const auto binaries = made_of == Origin::binaries ? std::optional(program.state().parts())
+                                                    : binaries_of(cl, program.get(), all.size());
   if (!binaries || binaries->size() != all.size()) return std::nullopt;
+  std::vector<std::string> texts;
   for (const cl_device_id device : target.devices) {
     const auto found = std::find(all.begin(), all.end(), device);
     if (found == all.end()) return std::nullopt;
-    made.texts.push_back((*binaries)[static_cast<std::size_t>(found - all.begin())]);
+    texts.push_back((*binaries)[static_cast<std::size_t>(found - all.begin())]);
   }
-  return made;
+  return texts;
 }
 
-std::optional<TrialRequest> request_for(const SessionContext& session, const WantedBuild& build) {
+// Throws std::bad_alloc if it is longer than a message can be.
+Offset<ipc::TrialProgram> add_program(Builder& builder, const ProgramState& state, ipc::ProgramOrigin origin,
+                                      const std::vector<std::string>& texts) {
+  constexpr std::uint64_t kMost = FLATBUFFERS_MAX_BUFFER_SIZE - (std::uint64_t{16} << 20U);
+  std::vector<Offset<ipc::SpecializationConstant>> constants;
+  for (const auto& [id, value] : state.constants())
+    constants.push_back(ipc::CreateSpecializationConstant(builder, id, builder.CreateString(value)));
+  std::uint64_t size = builder.GetSize();
+  for (const std::string& text : texts) size += text.size();
+  if (size > kMost) throw std::bad_alloc();
+  return ipc::CreateTrialProgram(builder, origin, builder.CreateVectorOfStrings(texts),
+                                 builder.CreateVector(constants));
+}
+
+// False: the driver does not have what is to be built.
+bool write_request(const SessionContext& session, const WantedBuild& build, Builder& builder) {
   const auto target = target_of(session, build.devices);
-  if (!target) return std::nullopt;
-  TrialRequest request{build.work,
-                       target->places,
-                       build.folder,
-                       build.options == nullptr ? "" : build.options,
-                       {},
-                       build.names,
-                       static_cast<std::uint8_t>(build.options != nullptr ? 1 : 0)};
+  if (!target) return false;
+  std::vector<ipc::TrialDevice> devices;
+  for (const DevicePlace& place : target->places) devices.emplace_back(place.platform, place.device);
+  std::vector<Offset<ipc::TrialProgram>> programs;
   for (const HeldProgram& program : build.programs) {
-    auto text = described(session.cl, program, build.work == TrialRequest::Work::link, *target);
-    if (!text) return std::nullopt;
-    request.programs.push_back(std::move(*text));
+    ipc::ProgramOrigin origin = ipc::ProgramOrigin::source;
+    const auto texts = texts_of(session.cl, program, build.work == ipc::TrialWork::link, *target, origin);
+    if (!texts) return false;
+    programs.push_back(add_program(builder, program.state(), origin, *texts));
   }
-  return request;
+  const Offset<flatbuffers::String> options =
+      build.options != nullptr ? builder.CreateString(build.options) : Offset<flatbuffers::String>();
+  builder.Finish(ipc::CreateTrialRequest(
+      builder, build.work, builder.CreateVectorOfStructs(devices), builder.CreateString(build.folder),
+      options, builder.CreateVector(programs), builder.CreateVectorOfStrings(build.names)));
+  return true;
 }
 
 // Once for each client: the operator is to know.
@@ -112,13 +130,13 @@ void report_untried() {
     log_line("builds have no limits: the driver cannot make one in a process of its own");
 }
 
-cl_int failure_of(TrialRequest::Work work) {
+cl_int failure_of(ipc::TrialWork work) {
   switch (work) {
-    case TrialRequest::Work::build:
+    case ipc::TrialWork::build:
       return CL_BUILD_PROGRAM_FAILURE;
-    case TrialRequest::Work::compile:
+    case ipc::TrialWork::compile:
       return CL_COMPILE_PROGRAM_FAILURE;
-    case TrialRequest::Work::link:
+    case ipc::TrialWork::link:
       break;
   }
   return CL_LINK_PROGRAM_FAILURE;
@@ -148,9 +166,11 @@ std::optional<Refusal> refusal_of(SessionContext& session, const WantedBuild& bu
   const bool is_of_ours =
       !build.programs.empty() && build.programs[0].state().origin() == ProgramState::Origin::built_in;
   if (session.trials == nullptr || is_of_ours) return std::nullopt;
-  const auto request = request_for(session, build);
-  if (!request) return std::nullopt;  // the driver has nothing that it could link
-  const auto verdict = session.trials->attempt(*request);
+  Builder request;
+  if (!write_request(session, build, request))
+    return std::nullopt;  // the driver has nothing that it could link
+  const auto verdict =
+      session.trials->attempt({reinterpret_cast<const char*>(request.GetBufferPointer()), request.GetSize()});
   switch (verdict.outcome) {
     case Outcome::passed:
       return std::nullopt;

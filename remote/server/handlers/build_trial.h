@@ -8,16 +8,17 @@
 #include <vector>
 
 #include "remote/server/handlers/held_program.h"
+#include "remote/server/messages.h"
 
 namespace cleave::remote::server {
 
 // A build as the driver is about to get it.
 struct WantedBuild {
-  TrialRequest::Work work = TrialRequest::Work::build;
+  ipc::TrialWork work = ipc::TrialWork::build;
   std::vector<cl_device_id> devices;  // empty: all of the program's; not for linking
   std::string folder;
   const char* options;                       // may be null
-  const std::vector<HeldProgram>& programs;  // as TrialRequest::programs
+  const std::vector<HeldProgram>& programs;  // as of TrialRequest (messages.fbs)
   std::vector<std::string> names;
 };
 

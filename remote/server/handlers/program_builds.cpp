@@ -134,7 +134,7 @@ void build(SessionContext& session, const wire::Command& command, std::uint64_t 
 
 // Builds or compiles the first of `programs` with `call(options)`, if the server does not refuse it.
 template <typename Call>
-cl_int build_within_limits(SessionContext& session, TrialRequest::Work work,
+cl_int build_within_limits(SessionContext& session, ipc::TrialWork work,
                            const std::vector<HeldProgram>& programs, std::vector<cl_device_id> devices,
                            const BuildInput& input, std::string& problem, Call call) {
   const HeldProgram& program = programs.front();
@@ -183,12 +183,11 @@ void handle(SessionContext& session, const wire::Command& command, const wire::B
   build(session, command, message.program(),
         [&session, programs = std::vector{std::move(*program)}, devices = *devices,
          input = std::move(*input)](std::string& problem) {
-          return build_within_limits(session, TrialRequest::Work::build, programs, devices, input, problem,
-                                     [&](const char* options) {
-                                       return session.cl.clBuildProgram(programs[0].get(), count_of(devices),
-                                                                        list_of(devices), options, nullptr,
-                                                                        nullptr);
-                                     });
+          return build_within_limits(
+              session, ipc::TrialWork::build, programs, devices, input, problem, [&](const char* options) {
+                return session.cl.clBuildProgram(programs[0].get(), count_of(devices), list_of(devices),
+                                                 options, nullptr, nullptr);
+              });
         });
 }
 
@@ -215,13 +214,12 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
           headers.erase(headers.begin());
           std::vector<const char*> texts;
           for (const std::string& name : input.names) texts.push_back(name.c_str());
-          return build_within_limits(session, TrialRequest::Work::compile, programs, devices, input, problem,
-                                     [&](const char* options) {
-                                       return session.cl.clCompileProgram(
-                                           programs[0].get(), count_of(devices), list_of(devices), options,
-                                           count_of(headers), list_of(headers),
-                                           texts.empty() ? nullptr : texts.data(), nullptr, nullptr);
-                                     });
+          return build_within_limits(
+              session, ipc::TrialWork::compile, programs, devices, input, problem, [&](const char* options) {
+                return session.cl.clCompileProgram(programs[0].get(), count_of(devices), list_of(devices),
+                                                   options, count_of(headers), list_of(headers),
+                                                   texts.empty() ? nullptr : texts.data(), nullptr, nullptr);
+              });
         });
 }
 
@@ -248,7 +246,7 @@ cl_program make_linked(SessionContext& session, const Link& link, cl_int& error)
   const char* const options = link.has_options ? link.options.c_str() : nullptr;
   const auto devices =
       link.devices.empty() ? devices_of_context(session.cl, link.context.get()) : link.devices;
-  const auto refusal = refusal_of(session, {TrialRequest::Work::link, devices, {}, options, link.inputs, {}});
+  const auto refusal = refusal_of(session, {ipc::TrialWork::link, devices, {}, options, link.inputs, {}});
   if (!refusal) {
     const std::vector<cl_program> programs = handles_of(link.inputs);
     return session.cl.clLinkProgram(link.context.get(), count_of(link.devices), list_of(link.devices),

@@ -12,7 +12,6 @@
 
 #include "base/mutex.h"
 #include "base/opencl.h"
-#include "remote/server/builds/trial_request.h"
 
 namespace cleave::remote::server {
 
@@ -105,6 +104,13 @@ struct Object {
   std::shared_ptr<Queue> queue;           // of a queue
   std::shared_ptr<ProgramState> program;  // of a program
   std::shared_ptr<KernelState> kernel;    // of a kernel
+};
+
+// A device by its order among those that are offered.
+struct DevicePlace {
+  std::uint32_t platform = 0;
+  std::uint32_t device = 0;
+  friend bool operator==(const DevicePlace&, const DevicePlace&) = default;
 };
 
 class ObjectTable {

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 
 #include "remote/server/builds/build_trials.h"
+#include "remote/server/messages.h"
 #include "remote/server/options/options.h"
 #include "remote/server/processes/received_options.h"
 #include "remote/server/session/platforms.h"
@@ -85,6 +86,15 @@ bool has_written_too_much() {
   return ::sigpending(&pending) == 0 && ::sigismember(&pending, SIGXFSZ) == 1;
 }
 
+// What the worker has written. Null: it is damaged.
+const ipc::TrialRequest* request_in(const std::string& text) {
+  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(text.data());
+  constexpr flatbuffers::uoffset_t kMaxDepth = 8;
+  flatbuffers::Verifier verifier(bytes, text.size(), kMaxDepth, UINT32_MAX);
+  return verifier.VerifyBuffer<ipc::TrialRequest>(nullptr) ? flatbuffers::GetRoot<ipc::TrialRequest>(bytes)
+                                                           : nullptr;
+}
+
 // The contents of a file in memory.
 std::optional<std::string> read_all(int file) {
   struct stat status {};
@@ -108,10 +118,10 @@ class TrialProcess {
   using Programs = std::vector<cl_program>;
 
   bool prepare();
-  TrialAnswer attempt(const TrialRequest& request);
-  bool find_devices(const TrialRequest& request);
-  cl_program make(const TrialProgram& program);
-  cl_int build(const TrialRequest& request, const Programs& programs);
+  TrialAnswer attempt(const ipc::TrialRequest& request);
+  bool find_devices(const ipc::TrialRequest& request);
+  cl_program make(const ipc::TrialProgram& program);
+  cl_int build(const ipc::TrialRequest& request, const Programs& programs);
 
   const Options& options_;
   base::FileDescriptor control_;
@@ -136,11 +146,14 @@ bool TrialProcess::prepare() {
   return true;
 }
 
-bool TrialProcess::find_devices(const TrialRequest& request) {
-  if (context_ != nullptr && request.devices == places_) return true;
+bool TrialProcess::find_devices(const ipc::TrialRequest& request) {
+  std::vector<DevicePlace> places;
+  for (const ipc::TrialDevice* const each : *request.devices())
+    places.push_back({each->platform(), each->device()});
+  if (context_ != nullptr && places == places_) return true;
   if (context_ != nullptr) cl_->clReleaseContext(std::exchange(context_, nullptr));
   devices_.clear();
-  places_ = request.devices;
+  places_ = std::move(places);
   for (const DevicePlace& place : places_) {
     if (place.platform >= platforms_.size()) return false;
     const auto& offered = platforms_[place.platform].devices;
@@ -158,53 +171,53 @@ bool TrialProcess::find_devices(const TrialRequest& request) {
 }
 
 // Null: the driver does not take it.
-cl_program TrialProcess::make(const TrialProgram& program) {
+cl_program TrialProcess::make(const ipc::TrialProgram& program) {
   cl_int error = CL_SUCCESS;
-  const std::size_t expected = program.origin == TrialProgram::Origin::binaries ? devices_.size() : 1;
-  if (program.texts.size() != expected) return nullptr;
+  const std::size_t expected = program.origin() == ipc::ProgramOrigin::binaries ? devices_.size() : 1;
+  if (program.texts()->size() != expected) return nullptr;
   std::vector<const char*> texts;
   std::vector<std::size_t> sizes;
-  for (const std::string& text : program.texts) {
-    texts.push_back(text.c_str());
-    sizes.push_back(text.size());
+  for (const flatbuffers::String* const text : *program.texts()) {
+    texts.push_back(text->c_str());
+    sizes.push_back(text->size());
   }
   cl_program made = nullptr;
-  switch (program.origin) {
-    case TrialProgram::Origin::source:
+  switch (program.origin()) {
+    case ipc::ProgramOrigin::source:
       made = cl_->clCreateProgramWithSource(context_, 1, texts.data(), sizes.data(), &error);
       break;
-    case TrialProgram::Origin::il:
+    case ipc::ProgramOrigin::il:
       made = cl_->clCreateProgramWithIL(context_, texts[0], sizes[0], &error);
       break;
-    case TrialProgram::Origin::binaries:
+    case ipc::ProgramOrigin::binaries:
       made = cl_->clCreateProgramWithBinary(
           context_, static_cast<cl_uint>(devices_.size()), devices_.data(), sizes.data(),
           reinterpret_cast<const unsigned char**>(texts.data()), nullptr, &error);
       break;
   }
-  for (const SpecializationConstant& constant : program.constants) {
+  for (const ipc::SpecializationConstant* const each : *program.constants()) {
     if (made == nullptr) break;
-    cl_->clSetProgramSpecializationConstant(made, constant.id, constant.value.size(), constant.value.data());
+    cl_->clSetProgramSpecializationConstant(made, each->id(), each->value()->size(), each->value()->data());
   }
   return made;
 }
 
-cl_int TrialProcess::build(const TrialRequest& request, const Programs& programs) {
+cl_int TrialProcess::build(const ipc::TrialRequest& request, const Programs& programs) {
   const auto count = static_cast<cl_uint>(devices_.size());
-  const char* const options = request.has_options != 0 ? request.options.c_str() : nullptr;
+  const char* const options = request.options() != nullptr ? request.options()->c_str() : nullptr;
   cl_int error = CL_SUCCESS;
-  switch (request.work) {
-    case TrialRequest::Work::build:
+  switch (request.work()) {
+    case ipc::TrialWork::build:
       return cl_->clBuildProgram(programs[0], count, devices_.data(), options, nullptr, nullptr);
-    case TrialRequest::Work::compile: {
+    case ipc::TrialWork::compile: {
       std::vector<const char*> names;
-      for (const std::string& name : request.names) names.push_back(name.c_str());
+      for (const flatbuffers::String* const name : *request.names()) names.push_back(name->c_str());
       const auto headers = static_cast<cl_uint>(programs.size() - 1);
       return cl_->clCompileProgram(programs[0], count, devices_.data(), options, headers,
                                    headers != 0 ? programs.data() + 1 : nullptr,
                                    headers != 0 ? names.data() : nullptr, nullptr, nullptr);
     }
-    case TrialRequest::Work::link:
+    case ipc::TrialWork::link:
       break;
   }
   const cl_program linked =
@@ -214,25 +227,26 @@ cl_int TrialProcess::build(const TrialRequest& request, const Programs& programs
   return error;
 }
 
-TrialAnswer TrialProcess::attempt(const TrialRequest& request) {
-  const bool has_names =
-      request.work != TrialRequest::Work::compile || request.names.size() + 1 == request.programs.size();
-  if (request.programs.empty() || !has_names || !find_devices(request)) return TrialAnswer::impossible;
+TrialAnswer TrialProcess::attempt(const ipc::TrialRequest& request) {
+  const std::size_t count = request.programs()->size();
+  const bool has_names = request.work() != ipc::TrialWork::compile || request.names()->size() + 1 == count;
+  if (count == 0 || !has_names || !find_devices(request)) return TrialAnswer::impossible;
   const base::FileDescriptor before(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!request.folder.empty() && ::chdir(request.folder.c_str()) != 0) return TrialAnswer::impossible;
+  const std::string folder = request.folder()->str();
+  if (!folder.empty() && ::chdir(folder.c_str()) != 0) return TrialAnswer::impossible;
   limit_build(options_.limits.build);
   prepare_signals();
   const std::uint64_t written_before = written_bytes();
   Programs programs;
   cl_int error = CL_SUCCESS;
-  for (const TrialProgram& each : request.programs) {
-    const cl_program made = make(each);
+  for (const ipc::TrialProgram* const each : *request.programs()) {
+    const cl_program made = make(*each);
     if (made != nullptr) programs.push_back(made);
   }
-  const bool is_possible = programs.size() == request.programs.size();
+  const bool is_possible = programs.size() == count;
   if (is_possible) error = build(request, programs);
   for (const cl_program each : programs) cl_->clReleaseProgram(each);
-  if (!request.folder.empty()) static_cast<void>(!::fchdir(before.get()));
+  if (!folder.empty()) static_cast<void>(!::fchdir(before.get()));
   // A driver that can write only a part of a file may fail at once, without a signal.
   const bool is_cut = error != CL_SUCCESS && written_bytes() - written_before >= options_.limits.build.output;
   if (is_cut || has_written_too_much()) return TrialAnswer::output;
@@ -251,9 +265,8 @@ int TrialProcess::run() {
     const base::FileDescriptor file(descriptor);
     if (got <= 0) return EXIT_SUCCESS;
     const auto text = read_all(file.get());
-    TrialRequest request;
-    const bool is_good = has_driver && text && decode(*text, request);
-    const TrialAnswer answer = is_good ? attempt(request) : TrialAnswer::impossible;
+    const ipc::TrialRequest* const request = has_driver && text ? request_in(*text) : nullptr;
+    const TrialAnswer answer = request != nullptr ? attempt(*request) : TrialAnswer::impossible;
     if (::send(control_.get(), &answer, sizeof answer, MSG_NOSIGNAL) != sizeof answer) return EXIT_SUCCESS;
   }
 }

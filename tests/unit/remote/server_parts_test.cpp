@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include "remote/protocol/features.h"
-#include "remote/server/builds/trial_request.h"
 #include "remote/server/memory/staging.h"
 #include "remote/server/options/options.h"
 #include "remote/server/session/memory_account.h"
@@ -66,23 +65,6 @@ TEST(MemoryAccount, CountsWhatIsHeldUntilItsLastUse) {
   EXPECT_FALSE(account->hold(UINT64_MAX));
   account.reset();  // what is held may outlive it
   EXPECT_EQ(same->size(), 60U);
-}
-
-TEST(TrialRequest, IsReadAsItWasWritten) {
-  TrialRequest request{TrialRequest::Work::compile, {{1, 2}, {0, 3}}, "/folder", "-DX", {}, {"a.h", ""}};
-  request.programs.push_back({TrialProgram::Origin::il, {std::string("a\0b", 3)}, {{7, "value"}}});
-  request.programs.push_back({TrialProgram::Origin::binaries, {"", "x"}, {}});
-  const std::string text = encode(request);
-  TrialRequest read;
-  ASSERT_TRUE(decode(text, read));
-  EXPECT_EQ(encode(read), text);
-  EXPECT_EQ(read.devices, request.devices);
-  EXPECT_EQ(read.programs[0].texts, request.programs[0].texts);
-  EXPECT_EQ(read.programs[0].constants[0].value, "value");
-  EXPECT_EQ(read.names, request.names);
-  for (std::size_t size = 0; size < text.size(); ++size)
-    EXPECT_FALSE(decode(std::string_view(text).substr(0, size), read)) << size;
-  EXPECT_FALSE(decode(text + "x", read));
 }
 
 TEST(Staging, RespectsItsLimit) {
