@@ -1,9 +1,9 @@
 #include "remote/server/options/options.h"
 
-#include <charconv>
 #include <utility>
 
 #include "base/number.h"
+#include "base/share.h"
 #include "daemon/service_manager.h"
 #include "remote/protocol/limits.h"
 #include "remote/server/sandbox/identity.h"
@@ -22,14 +22,14 @@ Option text_option(const char* name, const char* value_name, const char* help, s
           }};
 }
 
-// `set` gets a number in the range.
-template <typename Set>
+// `target`: a number, or a duration in the unit of the value.
+template <typename Target>
 Option number_option(const char* name, const char* value_name, const char* help, std::uint64_t min,
-                     std::uint64_t max, Set set) {
+                     std::uint64_t max, Target& target) {
   const std::string expected = "a number from " + std::to_string(min) + " to " + std::to_string(max);
-  return {name, Arity::one, value_name, help, expected, [=](std::string_view text) {
+  return {name, Arity::one, value_name, help, expected, [=, &target](std::string_view text) {
             const auto number = base::parse_unsigned(text, min, max);
-            if (number) set(*number);
+            if (number) target = static_cast<Target>(*number);
             return number.has_value();
           }};
 }
@@ -92,23 +92,23 @@ void add_peer_options(std::vector<Option>& table, Options& options) {
 
 void add_limit_options(std::vector<Option>& table, Options& options) {
   ClientLimits& limits = options.limits;
-  table.push_back(number_option("max-clients", "N", "Clients at a time (16)", 1, 10'000,
-                                [&](auto number) { options.max_clients = static_cast<unsigned>(number); }));
-  table.push_back(number_option(
-      "clients-per-peer", "N", "Clients at a time from one address, guest or local user (0: --max-clients)",
-      0, 10'000, [&](auto number) { options.clients_per_peer = static_cast<unsigned>(number); }));
-  table.push_back(number_option(
-      "queue-time", "SECONDS", "How long a client waits for a place if there is none (0: it is refused)", 0,
-      86'400, [&](auto number) { options.queue_time = std::chrono::seconds(number); }));
-  table.push_back(number_option("spare", "N", "Workers that are kept ready for new clients (1)", 0, 64,
-                                [&](auto number) { options.spare = static_cast<unsigned>(number); }));
+  table.push_back(
+      number_option("max-clients", "N", "Clients at a time (16)", 1, 10'000, options.max_clients));
+  table.push_back(number_option("clients-per-peer", "N",
+                                "Clients at a time from one address, guest or local user (0: --max-clients)",
+                                0, 10'000, options.clients_per_peer));
+  table.push_back(number_option("queue-time", "SECONDS",
+                                "How long a client waits for a place if there is none (0: it is refused)", 0,
+                                86'400, options.queue_time));
+  table.push_back(
+      number_option("spare", "N", "Workers that are kept ready for new clients (1)", 0, 64, options.spare));
   table.push_back(size_option(
       "memory-per-client",
       "Memory objects and programs of one client together (the devices' memory without one client's part)",
       limits.memory));
   table.push_back(number_option("commands-per-client", "N",
                                 "Unfinished commands of one client, which waits beyond that (8192)", 16,
-                                1'000'000, [&](auto number) { limits.window_commands = number; }));
+                                1'000'000, limits.window_commands));
   table.push_back(size_option("data-per-client",
                               "Data in transfer for one client, which waits beyond that (128M)",
                               limits.window_bytes));
@@ -116,19 +116,18 @@ void add_limit_options(std::vector<Option>& table, Options& options) {
       size_option("program-size", "The largest source, IL or binaries of a program (256M)", limits.program));
   table.push_back(number_option("build-time", "SECONDS",
                                 "Processor time of one build of a program (600; 0: builds have no limits)", 0,
-                                86'400, [&](auto number) { limits.build.seconds = number; }));
+                                86'400, limits.build.seconds));
   table.push_back(size_option("build-memory", "Memory of one build (4G)", limits.build.memory));
   table.push_back(
       size_option("build-output", "The largest file that a build writes (256M)", limits.build.output));
   table.push_back(number_option("timeout", "MS",
                                 "Silence after which a client counts as disconnected (10000)", 100, 3'600'000,
-                                [&](auto number) { options.timeout = std::chrono::milliseconds(number); }));
+                                options.timeout));
   table.push_back(number_option("heartbeat", "MS", "Longest time between two messages to a client (2000)", 50,
-                                3'600'000,
-                                [&](auto number) { options.heartbeat = std::chrono::milliseconds(number); }));
+                                3'600'000, options.heartbeat));
   table.push_back(number_option("idle-timeout", "SECONDS",
                                 "Time without a command after which a client is disconnected (0: never)", 0,
-                                86'400, [&](auto number) { limits.idle = std::chrono::seconds(number); }));
+                                86'400, limits.idle));
 }
 
 void add_environment_options(std::vector<Option>& table, Options& options) {
@@ -199,13 +198,12 @@ void add_sandbox_options(std::vector<Option>& table, Options& options) {
   table.push_back(
       size_option("disk-per-client", "Temporary files and caches of one client (1G)", sandbox.disk));
   table.push_back(number_option("processes-per-client", "N", "Processes and threads of one client (1024)", 64,
-                                1'000'000,
-                                [&](auto number) { sandbox.processes = static_cast<unsigned>(number); }));
+                                1'000'000, sandbox.processes));
   table.push_back(size_option("host-memory-per-client", "The host's memory for one client (no limit)",
                               sandbox.host_memory));
   table.push_back(number_option("processor-per-client", "PERCENT",
                                 "Processor time of one client, of one processor (no limit)", 1, 1'000'000,
-                                [&](auto number) { sandbox.processor = static_cast<unsigned>(number); }));
+                                sandbox.processor));
 }
 
 }  // namespace
@@ -261,15 +259,8 @@ void check_access(const Options& options, const Endpoint& endpoint) {
 }
 
 std::optional<std::uint64_t> read_size(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || number == 0) return std::nullopt;
-  const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  if (unit.empty()) return number;
-  const std::size_t power = std::string_view("KMGT").find(unit.front());
-  if (unit.size() != 1 || power == std::string_view::npos) return std::nullopt;
-  const unsigned shift = 10 * (static_cast<unsigned>(power) + 1);
-  return number <= UINT64_MAX >> shift ? std::optional(number << shift) : std::nullopt;
+  const auto size = base::parse_size(text);
+  return size != 0U ? size : std::nullopt;
 }
 
 }  // namespace cleave::remote::server

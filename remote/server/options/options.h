@@ -68,7 +68,7 @@ Options options_from(std::vector<daemon::GivenValue> given);
 // Addresses that other machines can reach must require a token or a certificate. Throws OptionError.
 void check_access(const Options& options, const Endpoint& endpoint);
 
-// Bytes: a number, optionally followed by K, M, G or T (powers of 1024).
+// Bytes, as base::parse_size() takes them, but not "off" and 0.
 std::optional<std::uint64_t> read_size(std::string_view text);
 
 }  // namespace cleave::remote::server
