@@ -15,6 +15,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "base/hash.h"
 #include "remote/protocol/include_paths.h"
 #include "remote/protocol/limits.h"
 
@@ -35,25 +36,12 @@ const std::string& path_prefix() {
   return path;
 }
 
-// FNV-1a. A collision gains an attacker nothing: two contents are never in the same folder.
-class ContentHash {
- public:
-  void add(std::string_view text) {
-    for (const char c : text) value_ = (value_ ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-    value_ = (value_ ^ 0x100U) * 0x100000001b3U;
-  }
-  [[nodiscard]] std::uint64_t value() const { return value_; }
-
- private:
-  std::uint64_t value_ = 0xcbf29ce484222325U;
-};
-
+// A collision gains an attacker nothing: two contents are never in the same folder.
 std::uint64_t content_hash(const IncludedFiles& files) {
-  ContentHash number;
-  for (const std::string& name : files.names) number.add(name);
-  for (const std::uint64_t size : files.sizes) number.add(std::to_string(size));
-  number.add(files.texts);
-  return number.value();
+  std::uint64_t hash = base::hash_of(files.texts);
+  for (const std::string& name : files.names) hash = base::hash_of(name, base::hash_of("\n", hash));
+  for (const std::uint64_t size : files.sizes) hash = base::hash_of(std::to_string(size) + "\n", hash);
+  return hash;
 }
 
 base::FileDescriptor open_folder(const std::string& path) {
@@ -89,13 +77,7 @@ bool write_file(const std::string& path, std::string_view text) {
   const base::FileDescriptor file(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.is_open()) return errno == EEXIST;  // the same file by two paths
-  while (!text.empty()) {
-    const ssize_t done = ::write(file.get(), text.data(), text.size());
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) break;
-    text.remove_prefix(static_cast<std::size_t>(done));
-  }
-  return text.empty();
+  return base::write_all(file.get(), text);
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <grp.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include <sys/prctl.h>
@@ -12,6 +10,7 @@
 
 #include "remote/server/options/options.h"
 #include "remote/server/processes/log.h"
+#include "remote/server/sandbox/identity.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -20,23 +19,20 @@ OptionError not_permitted(const std::string& name) {
   return OptionError("--user: not allowed to become \"" + name + "\"; only root is");
 }
 
-const passwd& find_user(const std::string& name) {
-  const passwd* const user = ::getpwnam(name.c_str());
-  if (user == nullptr) throw OptionError("--user: there is no user \"" + name + "\"");
-  return *user;
+Identity find_user(const std::string& name) {
+  auto user = identity_of(name);
+  if (!user) throw OptionError("--user: there is no user \"" + name + "\"");
+  return std::move(*user);
 }
 
 // The home folder is set as well: drivers keep compiled programs below it, which they could not below root's.
 void switch_user(const std::string& name) {
-  const passwd& user = find_user(name);
-  if (::geteuid() == user.pw_uid) return;
-  if (::initgroups(user.pw_name, user.pw_gid) != 0 || ::setgid(user.pw_gid) != 0 ||
-      ::setuid(user.pw_uid) != 0) {
-    throw not_permitted(name);
-  }
-  ::setenv("HOME", user.pw_dir, 1);
-  ::setenv("USER", user.pw_name, 1);
-  ::setenv("LOGNAME", user.pw_name, 1);
+  const Identity user = find_user(name);
+  if (::geteuid() == user.user) return;
+  if (!become(user)) throw not_permitted(name);
+  ::setenv("HOME", user.home.c_str(), 1);
+  ::setenv("USER", user.name.c_str(), 1);
+  ::setenv("LOGNAME", user.name.c_str(), 1);
 }
 
 void limit(__rlimit_resource resource, rlim_t most) {
@@ -51,16 +47,14 @@ void limit(__rlimit_resource resource, rlim_t most) {
 
 void check_user(const std::string& user) {
   if (user.empty()) return;
-  const passwd& wanted = find_user(user);
-  if (::geteuid() == wanted.pw_uid) return;
-  if (::geteuid() != 0) throw not_permitted(user);
+  if (::geteuid() != find_user(user).user && ::geteuid() != 0) throw not_permitted(user);
 }
 
 void check_cache(const std::string& user) {
   if (user.empty() || ::geteuid() != 0) return;
-  const passwd& wanted = find_user(user);
+  const Identity wanted = find_user(user);
   struct stat home {};
-  const bool owns_home = ::stat(wanted.pw_dir, &home) == 0 && home.st_uid == wanted.pw_uid;
+  const bool owns_home = ::stat(wanted.home.c_str(), &home) == 0 && home.st_uid == wanted.user;
   if (!owns_home && std::getenv("XDG_CACHE_HOME") == nullptr && std::getenv("POCL_CACHE_DIR") == nullptr) {
     log_line("--user: \"" + user +
              "\" owns no home folder, where drivers keep what they have compiled; set " +
