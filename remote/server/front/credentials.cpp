@@ -93,24 +93,9 @@ bool equals_in_constant_time(const std::string& token, std::string_view given) {
   return difference == 0;
 }
 
-bool set_number(unsigned& target, const std::string& text, std::uint64_t most) {
-  const auto number = base::parse_unsigned(text, 1, most);
-  if (number) target = static_cast<unsigned>(*number);
-  return number.has_value();
-}
-
-bool set_priority(std::optional<base::TurnPriority>& target, const std::string& text) {
-  using base::TurnPriority;
-  constexpr std::array<std::pair<const char*, TurnPriority>, 4> kNames{
-      {{"high", TurnPriority::high},
-       {"normal", TurnPriority::normal},
-       {"background", TurnPriority::background},
-       {"idle", TurnPriority::idle}}};
-  const auto* const found =
-      std::find_if(kNames.begin(), kNames.end(), [&](const auto& each) { return text == each.first; });
-  if (found == kNames.end()) return false;
-  target = found->second;
-  return true;
+bool is_priority(const std::string& text) {
+  constexpr std::array<std::string_view, 4> kNames{"high", "normal", "background", "idle"};
+  return std::find(kNames.begin(), kNames.end(), text) != kNames.end();
 }
 
 // What a value must be; empty: it is, and has been set, in the grant or in the target of the other two.
@@ -130,16 +115,25 @@ std::string set_value(const base::TomlValue& value, Grant& grant, std::string& t
     grant.memory = *size;
     return {};
   }
-  if (key == "sessions")
-    return set_number(grant.sessions, text, kMaxSessions) ? "" : "sessions from 1 to 10000";
-  if (key == "weight") return set_number(grant.weight, text, kMaxWeight) ? "" : "a weight from 1 to 10000";
+  if (key == "sessions") {
+    const auto sessions = base::parse_unsigned(text, 1, kMaxSessions);
+    grant.sessions = static_cast<unsigned>(sessions.value_or(0));
+    return sessions ? "" : "sessions from 1 to 10000";
+  }
+  const bool is_short = text.size() <= kMaxGrantText;
+  if (key == "weight") {
+    grant.weight = text;
+    return is_short && base::parse_unsigned(text, 1, kMaxWeight) ? "" : "a weight from 1 to 10000";
+  }
   if (key == "cap") {
-    grant.cap = value.is_text ? base::parse_cap(text) : std::nullopt;
-    return grant.cap ? "" : "a cap of device time, such as \"30%\" or \"30%,borrow\"";
+    grant.cap = text;
+    return value.is_text && is_short && base::parse_cap(text)
+               ? ""
+               : "a cap of device time, such as \"30%\" or \"30%,borrow\"";
   }
   if (key == "priority") {
-    const bool is_set = value.is_text && set_priority(grant.priority, text);
-    return is_set ? "" : "the priority high, normal, background or idle";
+    grant.priority = text;
+    return value.is_text && is_priority(text) ? "" : "the priority high, normal, background or idle";
   }
   return "token, certificate, memory, sessions, weight, cap or priority";
 }

@@ -6,19 +6,21 @@
 #include <string>
 
 #include "base/configuration.h"
-#include "base/settings.h"
 
 namespace cleave::remote::server {
+
+inline constexpr std::size_t kMaxGrantText = 32;
 
 // What is not set is as the server's options, and the settings that it was started with, say for everybody.
 struct Grant {
   std::string tenant;  // printable; empty: the client has no name that it could prove
   std::optional<std::uint64_t>
-      memory{};                    // bytes: of a session, and on each device of all sessions with this name
-  unsigned sessions = 0;           // at a time, of all clients with this name; 0: not limited
-  unsigned weight = 0;             // of all sessions together in turns; 0: not set
-  std::optional<base::Cap> cap{};  // of all sessions together, of each device's time
-  std::optional<base::TurnPriority> priority{};
+      memory{};           // bytes: of a session, and on each device of all sessions with this name
+  unsigned sessions = 0;  // at a time, of all clients with this name; 0: not limited
+  // Of all sessions together, in turns, as the settings have them (at most kMaxGrantText bytes); empty: not set.
+  std::string weight{};
+  std::string cap{};
+  std::string priority{};
 
   bool operator==(const Grant&) const = default;
 };

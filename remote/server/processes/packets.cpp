@@ -23,13 +23,11 @@ using flatbuffers::Offset;
 using Text = flatbuffers::String;
 
 Offset<ipc::Client> put(Builder& builder, const ClientInfo& client, const Grant& grant) {
-  const ipc::Cap cap(grant.cap ? grant.cap->permille : 0, grant.cap && grant.cap->borrow);
-  const auto priority =
-      grant.priority ? std::optional(static_cast<std::uint8_t>(*grant.priority)) : std::nullopt;
-  const auto name = builder.CreateString(client.name);
-  return ipc::CreateClient(builder, name, client.version, client.features, client.heartbeat, client.is_query,
-                           client.is_relayed, client.left_in_socket, builder.CreateString(grant.tenant),
-                           grant.memory, grant.sessions, grant.weight, grant.cap ? &cap : nullptr, priority);
+  return ipc::CreateClient(builder, builder.CreateString(client.name), client.version, client.features,
+                           client.heartbeat, client.is_query, client.is_relayed, client.left_in_socket,
+                           builder.CreateString(grant.tenant), grant.memory, grant.sessions,
+                           builder.CreateString(grant.weight), builder.CreateString(grant.cap),
+                           builder.CreateString(grant.priority));
 }
 
 ClientInfo client_in(const ipc::Client& from) {
@@ -38,17 +36,16 @@ ClientInfo client_in(const ipc::Client& from) {
 }
 
 Grant grant_in(const ipc::Client& from) {
-  Grant grant{from.tenant()->str(), from.memory(), from.sessions(), from.weight()};
-  if (const ipc::Cap* const cap = from.cap()) grant.cap = {cap->permille(), cap->borrow()};
-  if (from.priority()) grant.priority = static_cast<base::TurnPriority>(*from.priority());
-  return grant;
+  return {from.tenant()->str(), from.memory(),     from.sessions(),
+          from.weight()->str(), from.cap()->str(), from.priority()->str()};
 }
 
 bool is_at_most(const Text* text, std::size_t most) { return text == nullptr || text->size() <= most; }
 
 // What the schema cannot express: the values of enumerations, and limits.
 bool is_sound(const ipc::Client& client) {
-  return client.priority().value_or(0) <= static_cast<std::uint8_t>(base::TurnPriority::idle);
+  return is_at_most(client.weight(), kMaxGrantText) && is_at_most(client.cap(), kMaxGrantText) &&
+         is_at_most(client.priority(), kMaxGrantText);
 }
 bool is_sound(const ipc::PeerMessage& message) {
   const auto* const addresses = message.addresses();

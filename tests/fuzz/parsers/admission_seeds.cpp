@@ -44,9 +44,8 @@ int main(int count, char** arguments) {
   write("relay", "rwhat goes in and what comes out");
   flatbuffers::FlatBufferBuilder builder;
   const auto text = [&] { return builder.CreateString("a text"); };
-  const ipc::Cap cap(125, true);
   const auto client =
-      ipc::CreateClient(builder, text(), 1, 7, 500, false, false, 0, text(), 5, 1, 2, &cap, 3);
+      ipc::CreateClient(builder, text(), 1, 7, 500, false, false, 0, text(), 5, 1, text(), text(), text());
   write("introduction", 'm' + packet(builder, ipc::CreateIntroduction(builder, 1, text(), text(), client)));
   write("report", 'm' + packet(builder, ipc::CreateReport(builder, ipc::ReportKind::ended, text())));
   const auto addresses = builder.CreateVectorOfStrings({"tcp:a:1", "tls:b:2"});

@@ -71,8 +71,8 @@ TEST_F(CredentialsTest, ClientHasItsNameAndLimits) {
       "'high'\n"
       "[bob]\ncertificate = 'bob.example'\n[\"c@d\"]\ntoken = 'third'\ncertificate = 'carol.example'\n");
   const Credentials known = read();
-  EXPECT_EQ(known.find("first", ""), (Grant{"alice", std::uint64_t{2} << 30U, 3, 200, base::Cap{300, true},
-                                            base::TurnPriority::high}));
+  EXPECT_EQ(known.find("first", ""),
+            (Grant{"alice", std::uint64_t{2} << 30U, 3, "200", "30%,borrow", "high"}));
   EXPECT_EQ(known.find("", "bob.example"), Grant{.tenant = "bob"});
   EXPECT_EQ(known.find("third", "carol.example"), Grant{.tenant = "c@d"});
   EXPECT_FALSE(known.find("", ""));
@@ -199,10 +199,9 @@ TEST(Grant, IsTheSettingsOfTheClientsSplitter) {
     if (std::string_view(name) == "CLEAVE_TENANT") return "the-servers";
     return std::string_view(name) == "CLEAVE_ALPHA" ? "3" : nullptr;
   };
-  const base::Settings all = base::load(environment_for({"alice", 1U << 20U, 3, 200, base::Cap{305, true},
-                                                         base::TurnPriority::background},
-                                                        server))
-                                 .settings;
+  const base::Settings all =
+      base::load(environment_for({"alice", 1U << 20U, 3, "200", "30.5%,borrow", "background"}, server))
+          .settings;
   EXPECT_EQ(all.limits.tenant, "alice");
   EXPECT_EQ(all.limits.memory, 1U << 20U);
   EXPECT_EQ(all.limits.cap, (base::Cap{305, true}));

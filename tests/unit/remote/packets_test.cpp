@@ -25,7 +25,7 @@ auto again(const Packet& packet) {
 }
 
 const ClientInfo kClient{"a name 5 \xc3\xa9", 3, UINT64_MAX, 4'000'000'000, true, true, 7};
-const Grant kGrant{"a b", 0, 3, 200, base::Cap{125, true}, base::TurnPriority::background};
+const Grant kGrant{"a b", 0, 3, "200", "12.5%,borrow", "background"};
 
 // With everything that a packet may hold.
 const PeerMessage kFetch{.kind = PeerMessage::Kind::fetch,
@@ -79,7 +79,7 @@ TEST(Packets, WhatTheSchemaCannotExpressIsChecked) {
   EXPECT_TRUE(is_refused(verdict_of(static_cast<ipc::Answer>(3))));
   EXPECT_TRUE(is_refused(encode(static_cast<ipc::ReportKind>(4), "")));
   Grant grant;
-  grant.priority = static_cast<base::TurnPriority>(4);
+  grant.priority = std::string(kMaxGrantText + 1, 'x');
   EXPECT_TRUE(is_refused(encode(Assignment{{}, grant})));
   EXPECT_TRUE(is_refused(encode(Introduction{0, "", "", {}, grant})));
   flatbuffers::FlatBufferBuilder builder;
