@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <poll.h>
@@ -17,6 +17,7 @@
 
 #include "remote/server/processes/packets.h"
 #include "remote/transport/descriptor_passing.h"
+#include "remote/transport/stream.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -39,16 +40,6 @@ base::FileDescriptor in_memory(std::string_view text) {
 std::string megabytes(std::uint64_t bytes) {
   const std::uint64_t mega = bytes >> 20U;
   return mega != 0 ? std::to_string(mega) + " MiB" : std::to_string(bytes) + " bytes";
-}
-
-bool is_readable(int descriptor, std::uint64_t seconds) {
-  pollfd waited{descriptor, POLLIN, 0};
-  const auto most = std::min<std::uint64_t>(seconds, INT32_MAX / 1000);
-  int ready = -1;
-  do {
-    ready = ::poll(&waited, 1, static_cast<int>(most * 1000));
-  } while (ready < 0 && errno == EINTR);
-  return ready > 0;
 }
 
 }  // namespace
@@ -120,8 +111,9 @@ void BuildTrials::reap() {
 std::optional<BuildTrials::Verdict> BuildTrials::attempt_in(Process& process, int request) {
   const auto byte = std::byte{1};
   const bool sent = send_with_descriptor(process.control.get(), std::span(&byte, 1), request);
+  const std::chrono::seconds patience(std::max(kPatience * limits_.seconds, kLeastPatience));
   const bool is_late =
-      sent && !is_readable(process.control.get(), std::max(kPatience * limits_.seconds, kLeastPatience));
+      sent && !wait_for(process.control.get(), POLLIN, std::chrono::steady_clock::now() + patience);
   TrialAnswer answer{};
   const bool has_answer =
       sent && !is_late && ::recv(process.control.get(), &answer, sizeof answer, 0) == sizeof answer;

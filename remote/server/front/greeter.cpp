@@ -52,8 +52,8 @@ void Greeter::greet(Arrival& arrival, const Ended& ended) noexcept {
   const auto waits = [&] {
     if (!has_ended) ended({});
     has_ended = true;
-    pollfd peer{streams.outside->descriptor(), POLLRDHUP, 0};
-    if (::poll(&peer, 1, 0) > 0) streams.inside.reset();  // tells the supervisor, too
+    const bool has_left = wait_for(streams.outside->descriptor(), POLLRDHUP, kNoWait);
+    if (has_left) streams.inside.reset();  // tells the supervisor, too
   };
   try {
     why = let_in(arrival, streams, waits);

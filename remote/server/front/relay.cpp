@@ -28,11 +28,6 @@ void pump(Stream& from, Stream& to, Duration stall_timeout, const WhileBlocked& 
   }
 }
 
-bool has_gone(const Stream& peer) {
-  pollfd polled{peer.descriptor(), POLLRDHUP, 0};
-  return ::poll(&polled, 1, 0) > 0;
-}
-
 }  // namespace
 
 void relay(Stream& outside, Stream& inside, Duration stall_timeout, Duration last_read_time) {
@@ -41,7 +36,7 @@ void relay(Stream& outside, Stream& inside, Duration stall_timeout, Duration las
     // The inside reads nothing, and so would not notice.
     const WhileBlocked end_with_the_client = [&] {
       const Time now = std::chrono::steady_clock::now();
-      if (gone == Time::max() && has_gone(outside)) gone = now;
+      if (gone == Time::max() && wait_for(outside.descriptor(), POLLRDHUP, kNoWait)) gone = now;
       if (gone != Time::max() && now - gone > last_read_time) inside.shutdown();
     };
     pump(outside, inside, kAnyTime, end_with_the_client);

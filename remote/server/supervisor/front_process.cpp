@@ -61,7 +61,7 @@ void FrontProcess::set_credentials(CredentialFiles files) {
   credentials_ = std::move(files);
   if (!control_.is_open()) return;
   // One that does not read is stuck, and the server must not be.
-  if (wait_for(control_.get(), POLLOUT, Clock::now()) && send_credentials()) return;
+  if (wait_for(control_.get(), POLLOUT, kNoWait) && send_credentials()) return;
   log_line("the front does not take the clients' secrets; it is started again");
   end();
 }
@@ -108,7 +108,7 @@ void FrontProcess::answer(const Newcomer& newcomer, ipc::Answer answer, std::str
 
 bool FrontProcess::forward(const PeerMessage& message) {
   // Most of the socket's buffer is left for verdicts: a worker may send as much as it likes.
-  return control_.is_open() && wait_for(control_.get(), POLLOUT, Clock::now()) &&
+  return control_.is_open() && wait_for(control_.get(), POLLOUT, kNoWait) &&
          send_packet_now(control_.get(), encode(message));
 }
 

@@ -187,8 +187,7 @@ void Supervisor::admit(Newcomer newcomer) {
 void Supervisor::serve_those_who_wait() {
   using Entry = WaitingList::Entry;
   const auto has_left = [](const Entry& each) {
-    pollfd connection{each.newcomer.descriptors.front().get(), POLLRDHUP, 0};
-    return ::poll(&connection, 1, 0) > 0;
+    return wait_for(each.newcomer.descriptors.front().get(), POLLRDHUP, kNoWait);
   };
   while (auto left = waiting_.take_first(has_left)) refuse(std::move(*left), "it has left");
   const auto obstacle = [this](const Introduction& each) { return obstacle_now(each); };
@@ -241,14 +240,13 @@ void Supervisor::renew_grants() {
   workers_.end_removed(named_);
 }
 
-// In ms: until the next worker has to be killed, and at most a second.
+// Until the next worker has to be killed, and at most a second.
 int Supervisor::poll_timeout() const {
   constexpr std::chrono::milliseconds kMax{1000};
   Time until = std::min(steady_clock::now() + kMax, workers_.next_deadline());
   if (front_.control() < 0) until = std::min(until, front_.next_start());
   for (const WaitingList::Entry& each : waiting_.all()) until = std::min(until, each.until);
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - steady_clock::now());
-  return static_cast<int>(std::max<std::chrono::milliseconds::rep>(left.count(), 0));
+  return milliseconds_until(until);
 }
 
 void Supervisor::step() {

@@ -254,7 +254,7 @@ void Workers::forward(MessageForWorker message) {
   if (message.message.kind != PeerMessage::Kind::arrived) found->requests.end(front_.number());
   std::vector<int> descriptors;
   for (const base::FileDescriptor& each : message.descriptors) descriptors.push_back(each.get());
-  if (wait_for(found->control, POLLOUT, steady_clock::now()))
+  if (wait_for(found->control, POLLOUT, kNoWait))
     send_packet(found->control, encode(message.message), descriptors);
   discard(std::move(message.descriptors));
 }
@@ -284,7 +284,7 @@ void Workers::end_worker(Worker& worker) {
 void Workers::read_last_messages(Worker& worker) {
   constexpr int kMost = 1024;  // more than a pipe holds
   for (int i = 0; i < kMost && worker.control >= 0; ++i) {
-    if (!wait_for(worker.reports.get(), POLLIN, steady_clock::now())) break;
+    if (!wait_for(worker.reports.get(), POLLIN, kNoWait)) break;
     read_message(worker);
   }
   if (worker.control >= 0) end_worker(worker);
@@ -303,7 +303,7 @@ void Workers::read_errors(Worker& worker) {
 void Workers::read_last_errors(Worker& worker) {
   constexpr int kMost = 16;  // as much as a pipe holds
   for (int i = 0; i < kMost && worker.errors.is_open(); ++i) {
-    if (!wait_for(worker.errors.get(), POLLIN, steady_clock::now())) break;
+    if (!wait_for(worker.errors.get(), POLLIN, kNoWait)) break;
     read_errors(worker);
   }
   worker.errors.close();
