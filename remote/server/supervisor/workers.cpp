@@ -153,11 +153,7 @@ void Workers::assign(Connection connection) {
       continue;
     }
     worker->state = client.is_query ? Worker::State::query : Worker::State::client;
-    worker->peer = introduction.peer;
-    worker->peer_key = introduction.peer_key;
-    worker->tenant = introduction.grant.tenant;
-    worker->grant = introduction.grant;
-    worker->name = client.name;
+    worker->introduction = introduction;
     worker->most_memory =
         most_of_worker(introduction.grant.memory.value_or(options_.limits.memory), options_.limits);
     worker->connection = std::move(connection);
@@ -169,7 +165,7 @@ void Workers::assign(Connection connection) {
 
 void Workers::end_removed(const NamedGrants& named) {
   for (Worker& worker : workers_) {
-    if (worker.control < 0 || named.has(worker.tenant)) continue;
+    if (worker.control < 0 || named.has(worker.introduction.grant.tenant)) continue;
     worker.end_reason = "disconnected: it is no longer in the clients file";
     close_control(worker);
   }
@@ -210,8 +206,8 @@ void Workers::note_report(Worker& worker, const ipc::Report& report) {
       worker.connection.close();
       spawn_retry_delay_ = kSpawnRetryDelay;
       if (worker.state == Worker::State::client) {
-        log_line("client " + worker.peer + " " + quoted(worker.name) + ": connected (process " +
-                 std::to_string(worker.process) + ")");
+        log_line("client " + worker.introduction.peer + " " + quoted(worker.introduction.client.name) +
+                 ": connected (process " + std::to_string(worker.process) + ")");
       }
       return;
     case ipc::ReportKind::refused:
@@ -313,7 +309,7 @@ void Workers::read_last_errors(Worker& worker) {
 // What limits a client is not lost with the process that keeps it. Others go on without turns.
 void Workers::check_broker(Worker& worker) {
   const WorkerBrokers::End end = WorkerBrokers::new_end(worker.broker);
-  if (end == WorkerBrokers::End::none || worker.control < 0 || !has_limits(worker.grant)) return;
+  if (end == WorkerBrokers::End::none || worker.control < 0 || !has_limits(worker.introduction.grant)) return;
   worker.kill_deadline = std::min(worker.kill_deadline, steady_clock::now() + kClientGrace);
   if (end == WorkerBrokers::End::closed) {  // as of one that is about to end
     worker.late_reason =
@@ -332,7 +328,8 @@ void Workers::end_silent_brokers() {
   next_look_ = now + kMeasurePeriod;
   for (Worker& worker : workers_) {
     if (worker.state != Worker::State::spare && WorkerBrokers::end_if_silent(worker.broker))
-      log_line("client " + worker.peer + ": its worker's broker sends no heartbeat, and is ended");
+      log_line("client " + worker.introduction.peer +
+               ": its worker's broker sends no heartbeat, and is ended");
   }
 }
 
@@ -392,7 +389,8 @@ void Workers::log_and_forget(Worker& worker, int status) {
   if (worker.state == Worker::State::spare) {
     if (!stopping_) log_line("a worker could not start" + (text.empty() ? "" : ": " + text));
   } else if (worker.state != Worker::State::query) {
-    log_line("client " + worker.peer + (worker.name.empty() ? "" : " " + quoted(worker.name)) + ": " +
+    const std::string& name = worker.introduction.client.name;
+    log_line("client " + worker.introduction.peer + (name.empty() ? "" : " " + quoted(name)) + ": " +
              (text.empty() ? "its worker ended" : text));
   }
 }
@@ -467,14 +465,16 @@ std::vector<Occupant> Workers::served() const {
   std::vector<Occupant> clients;
   for (const Worker& worker : workers_) {
     if (worker.state == Worker::State::spare || worker.control < 0) continue;
-    clients.push_back({worker.state == Worker::State::query, worker.peer_key, worker.tenant});
+    const Introduction& introduction = worker.introduction;
+    clients.push_back({introduction.client.is_query, introduction.peer_key, introduction.grant.tenant});
   }
   return clients;
 }
 
 bool Workers::others_are_ending(const std::string& tenant) const {
   return std::any_of(workers_.begin(), workers_.end(), [&](const Worker& worker) {
-    return worker.state == Worker::State::client && worker.control < 0 && worker.tenant != tenant;
+    return worker.state == Worker::State::client && worker.control < 0 &&
+           worker.introduction.grant.tenant != tenant;
   });
 }
 

@@ -97,13 +97,9 @@ class Workers {
     WorkerText text{};            // that has come from there
     MessageRate text_rate{};
     WorkerBroker broker{};        // in a sandbox
-    Grant grant{};                // its client's
+    Introduction introduction{};  // its client's
     Connection connection;        // that it has not taken yet
     base::FileDescriptor client;  // the connection that it has taken, until the client's end has been seen
-    std::string peer;
-    std::string peer_key;
-    std::string tenant;
-    std::string name;
     std::string end_reason;
     std::string late_reason;                 // if it has to be killed at the deadline
     std::uint64_t most_memory = UINT64_MAX;  // of all its processes
