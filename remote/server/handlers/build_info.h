@@ -3,7 +3,9 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "opencl/info.h"
 #include "remote/server/builds/source_folder.h"
 #include "remote/server/session/info_result.h"
 #include "remote/server/session/program_state.h"
@@ -21,6 +23,29 @@ template <typename Number>
 InfoResult number_result(Number number) {
   const auto* const bytes = reinterpret_cast<const std::uint8_t*>(&number);
   return {CL_SUCCESS, {bytes, bytes + sizeof number}};
+}
+
+// The devices that a program is built for if none are named.
+inline std::vector<cl_device_id> devices_of_program(const Table& cl, cl_program program) {
+  return opencl::info_list<cl_device_id>(cl.clGetProgramInfo, program, CL_PROGRAM_DEVICES);
+}
+inline std::vector<cl_device_id> devices_of_context(const Table& cl, cl_context context) {
+  return opencl::info_list<cl_device_id>(cl.clGetContextInfo, context, CL_CONTEXT_DEVICES);
+}
+
+// One for each of the program's devices. The driver writes them through pointers of the caller's.
+inline std::vector<std::string> binaries_of(const Table& cl, cl_program program, cl_int& error) {
+  std::vector<std::string> binaries;
+  std::vector<char*> places;
+  for (const std::size_t size :
+       opencl::info_list<std::size_t>(cl.clGetProgramInfo, program, CL_PROGRAM_BINARY_SIZES, error))
+    binaries.emplace_back(size, '\0');
+  for (std::string& binary : binaries) places.push_back(binary.empty() ? nullptr : binary.data());
+  if (error == CL_SUCCESS) {
+    error = cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, places.size() * sizeof(char*),
+                                static_cast<void*>(places.data()), nullptr);
+  }
+  return binaries;
 }
 
 // As clGetProgramBuildInfo; logs come without the paths of the server's source folders.
@@ -44,9 +69,7 @@ inline InfoResult build_info(const Table& cl, cl_program program, const ProgramS
 inline bool is_refused(const Table& cl, cl_program program, const ProgramState& state) {
   const std::size_t refused = state.refused_count();
   if (refused == 0) return false;
-  cl_uint devices = 0;
-  cl.clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof devices, &devices, nullptr);
-  return refused >= devices;
+  return refused >= opencl::info<cl_uint>(cl.clGetProgramInfo, program, CL_PROGRAM_NUM_DEVICES);
 }
 
 // As clGetProgramInfo.

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <new>
 
+#include "remote/server/handlers/build_info.h"
 #include "remote/server/processes/log.h"
 
 namespace cleave::remote::server {
@@ -22,23 +23,6 @@ std::optional<std::string> source_of(const Table& cl, cl_program program) {
     return std::nullopt;
   text.pop_back();  // the terminating zero
   return text;
-}
-
-// One for each of the program's devices.
-std::optional<std::vector<std::string>> binaries_of(const Table& cl, cl_program program, std::size_t count) {
-  std::vector<std::size_t> sizes(count);
-  const std::size_t room = count * sizeof(std::size_t);
-  if (cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, room, sizes.data(), nullptr) != CL_SUCCESS)
-    return std::nullopt;
-  std::vector<std::string> binaries;
-  std::vector<char*> places;
-  binaries.reserve(count);
-  places.reserve(count);
-  for (const std::size_t size : sizes) binaries.emplace_back(size, '\0');
-  for (std::string& binary : binaries) places.push_back(binary.empty() ? nullptr : binary.data());
-  const cl_int error = cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof(char*),
-                                           static_cast<void*>(places.data()), nullptr);
-  return error == CL_SUCCESS ? std::optional(std::move(binaries)) : std::nullopt;
 }
 
 // Of the devices of the build, each place once.
@@ -76,14 +60,15 @@ std::optional<std::vector<std::string>> texts_of(const Table& cl, const HeldProg
   origin = ipc::ProgramOrigin::binaries;
   const std::vector<cl_device_id> all = devices_of_program(cl, program.get());
   // Not every driver returns what it has been given.
-  const auto binaries = made_of == Origin::binaries ? std::optional(program.state().parts())
-                                                    : binaries_of(cl, program.get(), all.size());
-  if (!binaries || binaries->size() != all.size()) return std::nullopt;
+  cl_int error = CL_SUCCESS;
+  const auto binaries =
+      made_of == Origin::binaries ? program.state().parts() : binaries_of(cl, program.get(), error);
+  if (error != CL_SUCCESS || binaries.size() != all.size()) return std::nullopt;
   std::vector<std::string> texts;
   for (const cl_device_id device : target.devices) {
     const auto found = std::find(all.begin(), all.end(), device);
     if (found == all.end()) return std::nullopt;
-    texts.push_back((*binaries)[static_cast<std::size_t>(found - all.begin())]);
+    texts.push_back(binaries[static_cast<std::size_t>(found - all.begin())]);
   }
   return texts;
 }
@@ -143,23 +128,6 @@ cl_int failure_of(ipc::TrialWork work) {
 }
 
 }  // namespace
-
-std::vector<cl_device_id> devices_of_program(const Table& cl, cl_program program) {
-  cl_uint count = 0;
-  cl.clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof count, &count, nullptr);
-  std::vector<cl_device_id> devices(count);
-  if (count != 0)
-    cl.clGetProgramInfo(program, CL_PROGRAM_DEVICES, count * sizeof(cl_device_id), devices.data(), nullptr);
-  return devices;
-}
-
-std::vector<cl_device_id> devices_of_context(const Table& cl, cl_context context) {
-  std::size_t size = 0;
-  cl.clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, nullptr, &size);
-  std::vector<cl_device_id> devices(size / sizeof(cl_device_id));
-  if (size != 0) cl.clGetContextInfo(context, CL_CONTEXT_DEVICES, size, devices.data(), nullptr);
-  return devices;
-}
 
 std::optional<Refusal> refusal_of(SessionContext& session, const WantedBuild& build) try {
   using Outcome = BuildTrials::Outcome;

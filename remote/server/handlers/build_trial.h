@@ -30,8 +30,4 @@ struct Refusal {
 // Empty: the build may be made. What the driver cannot do in another process may be, too.
 std::optional<Refusal> refusal_of(SessionContext& session, const WantedBuild& build);
 
-// The devices that a program is built for if none are named.
-std::vector<cl_device_id> devices_of_program(const Table& cl, cl_program program);
-std::vector<cl_device_id> devices_of_context(const Table& cl, cl_context context);
-
 }  // namespace cleave::remote::server

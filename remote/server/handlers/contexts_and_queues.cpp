@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "opencl/info.h"
 #include "remote/server/handlers/handlers.h"
 #include "remote/server/handlers/lists.h"
 #include "remote/server/session/platforms.h"
@@ -33,9 +34,8 @@ std::optional<std::vector<cl_context_properties>> context_properties(const Table
                                                                      cl_device_id device) {
   std::vector<cl_context_properties> list;
   if (message.complete() && message.properties() == nullptr) return list;
-  cl_platform_id handle = nullptr;
-  cl.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof handle, &handle, nullptr);
-  const auto platform = reinterpret_cast<cl_context_properties>(handle);
+  const auto platform =
+      opencl::info<cl_context_properties>(cl.clGetDeviceInfo, device, CL_DEVICE_PLATFORM);  // a handle
   const auto given = numbers(message.properties());
   for (std::size_t i = 0; i + 1 < given.size(); i += 2) {
     const bool is_platform = given[i] == CL_CONTEXT_PLATFORM;
@@ -134,8 +134,8 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
   }
   Object object{Kind::queue, queue};
   if (error == CL_SUCCESS) {
-    cl_command_queue_properties bits = 0;
-    session.cl.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof bits, &bits, nullptr);
+    const auto bits = opencl::info<cl_command_queue_properties>(session.cl.clGetCommandQueueInfo, queue,
+                                                                CL_QUEUE_PROPERTIES);
     const Queue::QueueInfo info{message.id(), queue, (bits & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0,
                                 (bits & CL_QUEUE_PROFILING_ENABLE) != 0};
     object.queue = std::make_shared<Queue>(

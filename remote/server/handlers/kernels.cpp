@@ -47,8 +47,7 @@ cl_int invalid_error_for(ArgumentKind expected) {
 // Empty if the driver does not report it; then arguments are passed to the driver unchecked.
 Arguments arguments_of(SessionContext& session, cl_kernel kernel) {
   Arguments arguments;
-  cl_uint count = 0;
-  session.cl.clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr);
+  const auto count = opencl::info<cl_uint>(session.cl.clGetKernelInfo, kernel, CL_KERNEL_NUM_ARGS);
   for (cl_uint i = 0; i < std::min(count, kMaxArguments); ++i) {
     cl_kernel_arg_address_qualifier space = 0;
     const cl_int error = session.cl.clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER,
@@ -90,8 +89,7 @@ void describe_kernel(SessionContext& session, flatbuffers::FlatBufferBuilder& bu
     add_info(builder, infos, wire::InfoSubject::kernel, param,
              query_info([&](auto... rest) { return session.cl.clGetKernelInfo(kernel, param, rest...); }));
   }
-  cl_uint count = 0;
-  session.cl.clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr);
+  const auto count = opencl::info<cl_uint>(session.cl.clGetKernelInfo, kernel, CL_KERNEL_NUM_ARGS);
   for (cl_uint i = 0; i < std::min(count, kMaxArguments); ++i) {
     for (const cl_kernel_arg_info param :
          {CL_KERNEL_ARG_ADDRESS_QUALIFIER, CL_KERNEL_ARG_ACCESS_QUALIFIER, CL_KERNEL_ARG_TYPE_NAME,
@@ -102,14 +100,8 @@ void describe_kernel(SessionContext& session, flatbuffers::FlatBufferBuilder& bu
                i);
     }
   }
-  cl_program program = nullptr;
-  cl_uint devices = 0;
-  session.cl.clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof program, &program, nullptr);
-  session.cl.clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof devices, &devices, nullptr);
-  std::vector<cl_device_id> list(devices);
-  session.cl.clGetProgramInfo(program, CL_PROGRAM_DEVICES, devices * sizeof(cl_device_id), list.data(),
-                              nullptr);
-  for (const cl_device_id device : list) {
+  const auto program = opencl::info<cl_program>(session.cl.clGetKernelInfo, kernel, CL_KERNEL_PROGRAM);
+  for (const cl_device_id device : devices_of_program(session.cl, program)) {
     // Not the sizes of local and private memory, which depend on the arguments.
     for (const cl_kernel_work_group_info param :
          {CL_KERNEL_WORK_GROUP_SIZE, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
@@ -143,8 +135,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
     session.cl.clReleaseKernel(kernel);
     return session.reply(command, message.id(), CL_OUT_OF_HOST_MEMORY);
   }
-  cl_uint count = 0;
-  session.cl.clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr);
+  const auto count = opencl::info<cl_uint>(session.cl.clGetKernelInfo, kernel, CL_KERNEL_NUM_ARGS);
   object.overhead += count * kOverheadOfArgument;
   if (!session.register_object(message.id(), std::move(object))) return;
   if (command.request() == 0) return;

@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "remote/server/handlers/build_info.h"
 #include "remote/server/handlers/handlers.h"
@@ -78,10 +81,8 @@ using SuggestedLocalSize = cl_int(CL_API_CALL*)(cl_command_queue, cl_kernel, cl_
 InfoResult suggested(const Table& cl, cl_command_queue queue, cl_kernel kernel, const wire::Query& query) {
   std::array<std::uint64_t, 7> in{};
   if (!take(query.input(), in) || in[0] < 1 || in[0] > 3) return {CL_INVALID_VALUE, {}};
-  cl_device_id device = nullptr;
-  cl_platform_id platform = nullptr;
-  cl.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, nullptr);
-  cl.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, nullptr);
+  const auto device = opencl::info<cl_device_id>(cl.clGetCommandQueueInfo, queue, CL_QUEUE_DEVICE);
+  const auto platform = opencl::info<cl_platform_id>(cl.clGetDeviceInfo, device, CL_DEVICE_PLATFORM);
   const auto ask = reinterpret_cast<SuggestedLocalSize>(
       cl.clGetExtensionFunctionAddressForPlatform(platform, "clGetKernelSuggestedLocalWorkSizeKHR"));
   if (ask == nullptr) return {CL_INVALID_OPERATION, {}};
@@ -101,11 +102,9 @@ InfoResult ids_result(const SessionContext& session, cl_int error, const std::ve
 
 InfoResult program_devices(SessionContext& session, cl_program program) {
   if (program == nullptr) return {CL_INVALID_PROGRAM, {}};
-  std::size_t size = 0;
-  cl_int error = session.cl.clGetProgramInfo(program, CL_PROGRAM_DEVICES, 0, nullptr, &size);
-  std::vector<cl_device_id> devices(size / sizeof(cl_device_id));
-  if (error == CL_SUCCESS)
-    error = session.cl.clGetProgramInfo(program, CL_PROGRAM_DEVICES, size, devices.data(), nullptr);
+  cl_int error = CL_SUCCESS;
+  const auto devices =
+      opencl::info_list<cl_device_id>(session.cl.clGetProgramInfo, program, CL_PROGRAM_DEVICES, error);
   return ids_result(session, error, devices);
 }
 
@@ -142,124 +141,122 @@ InfoResult default_device_queue(SessionContext& session, cl_command_queue queue)
   return value_result(error, &id, sizeof id);
 }
 
+// `ask` of the handle, which may be missing.
+template <typename Handle, typename Ask>
+InfoResult of(Handle handle, Ask ask) {
+  return handle != nullptr ? ask(handle) : InfoResult{KindOf<Handle>::invalid, {}};
+}
+
+// Of subjects whose functions take no more than the object and the parameter. Empty: it is another one.
+std::optional<InfoResult> query_plain(SessionContext& session, const wire::Query& query) {
+  const auto about = [&]<typename Handle>(Handle handle, auto function) {
+    return of(handle, [&](auto object) {
+      return query_info([&](auto... rest) { return function(object, query.param(), rest...); });
+    });
+  };
+  const ObjectTable& objects = session.objects;
+  const std::uint64_t id = query.object();
+  switch (query.what()) {
+    case wire::InfoSubject::platform:
+      return about(objects.handle<cl_platform_id>(id), session.cl.clGetPlatformInfo);
+    case wire::InfoSubject::device:
+      return about(objects.handle<cl_device_id>(id), session.cl.clGetDeviceInfo);
+    case wire::InfoSubject::context:
+      return about(objects.handle<cl_context>(id), session.cl.clGetContextInfo);
+    case wire::InfoSubject::queue:
+      return about(objects.handle<cl_command_queue>(id), session.cl.clGetCommandQueueInfo);
+    case wire::InfoSubject::memory:
+      return about(objects.handle<cl_mem>(id), session.cl.clGetMemObjectInfo);
+    case wire::InfoSubject::image:
+      return about(objects.handle<cl_mem>(id), session.cl.clGetImageInfo);
+    case wire::InfoSubject::pipe:
+      return about(objects.handle<cl_mem>(id), session.cl.clGetPipeInfo);
+    case wire::InfoSubject::sampler:
+      return about(objects.handle<cl_sampler>(id), session.cl.clGetSamplerInfo);
+    case wire::InfoSubject::kernel:
+      return about(objects.handle<cl_kernel>(id), session.cl.clGetKernelInfo);
+    case wire::InfoSubject::event:
+      return about(objects.handle<cl_event>(id), session.cl.clGetEventInfo);
+    default:
+      return std::nullopt;
+  }
+}
+
 InfoResult query_object(SessionContext& session, const wire::Query& query) {
   const std::uint64_t id = query.object();
   const cl_uint param = query.param();
+  const Table& cl = session.cl;
+  const ObjectTable& objects = session.objects;
   if (query.what() == wire::InfoSubject::queue && param == CL_QUEUE_DEVICE_DEFAULT)
-    return default_device_queue(session, session.objects.handle<cl_command_queue>(id));
+    return default_device_queue(session, objects.handle<cl_command_queue>(id));
   if (query.what() == wire::InfoSubject::program && param == CL_PROGRAM_DEVICES)
-    return program_devices(session, session.objects.handle<cl_program>(id));
+    return program_devices(session, objects.handle<cl_program>(id));
   if (query.what() != wire::InfoSubject::image_formats &&
       query.what() != wire::InfoSubject::kernels_in_program &&
       std::find(kHandleInfos.begin(), kHandleInfos.end(), param) != kHandleInfos.end()) {
     return {CL_INVALID_VALUE, {}};
   }
-  const auto of = []<typename Handle>(Handle handle, auto ask) {
-    return handle != nullptr ? ask(handle) : InfoResult{KindOf<Handle>::invalid, {}};
-  };
-  const auto about = [&](auto object, auto function) {
-    return of(object, [&](auto handle) {
-      return query_info([&](auto... rest) { return function(handle, param, rest...); });
-    });
-  };
-  const auto device = session.objects.handle<cl_device_id>(query.device());
+  if (auto plain = query_plain(session, query)) return std::move(*plain);
+  const auto device = objects.handle<cl_device_id>(query.device());
   switch (query.what()) {
-    case wire::InfoSubject::platform:
-      return about(session.objects.handle<cl_platform_id>(id), session.cl.clGetPlatformInfo);
-    case wire::InfoSubject::device:
-      return about(session.objects.handle<cl_device_id>(id), session.cl.clGetDeviceInfo);
-    case wire::InfoSubject::context:
-      return about(session.objects.handle<cl_context>(id), session.cl.clGetContextInfo);
-    case wire::InfoSubject::queue:
-      return about(session.objects.handle<cl_command_queue>(id), session.cl.clGetCommandQueueInfo);
-    case wire::InfoSubject::memory:
-      return about(session.objects.handle<cl_mem>(id), session.cl.clGetMemObjectInfo);
-    case wire::InfoSubject::image:
-      return about(session.objects.handle<cl_mem>(id), session.cl.clGetImageInfo);
-    case wire::InfoSubject::pipe:
-      return about(session.objects.handle<cl_mem>(id), session.cl.clGetPipeInfo);
-    case wire::InfoSubject::sampler:
-      return about(session.objects.handle<cl_sampler>(id), session.cl.clGetSamplerInfo);
     case wire::InfoSubject::program:
-      return program_info(session.cl, session.objects.handle<cl_program>(id), session.program_state(id).get(),
-                          param);
+      return program_info(cl, objects.handle<cl_program>(id), session.program_state(id).get(), param);
     case wire::InfoSubject::program_build:
-      return build_info(session.cl, session.objects.handle<cl_program>(id), session.program_state(id).get(),
-                        device, param);
-    case wire::InfoSubject::kernel:
-      return about(session.objects.handle<cl_kernel>(id), session.cl.clGetKernelInfo);
+      return build_info(cl, objects.handle<cl_program>(id), session.program_state(id).get(), device, param);
     case wire::InfoSubject::kernel_argument:
-      return about(session.objects.handle<cl_kernel>(id), [&](cl_kernel kernel, auto... rest) {
-        return session.cl.clGetKernelArgInfo(kernel, query.index(), rest...);
+      return of(objects.handle<cl_kernel>(id), [&](cl_kernel kernel) {
+        return query_info(
+            [&](auto... rest) { return cl.clGetKernelArgInfo(kernel, query.index(), param, rest...); });
       });
     case wire::InfoSubject::kernel_work_group:
-      return about(session.objects.handle<cl_kernel>(id), [&](cl_kernel kernel, auto... rest) {
-        return session.cl.clGetKernelWorkGroupInfo(kernel, device, rest...);
+      return of(objects.handle<cl_kernel>(id), [&](cl_kernel kernel) {
+        return query_info(
+            [&](auto... rest) { return cl.clGetKernelWorkGroupInfo(kernel, device, param, rest...); });
       });
-    case wire::InfoSubject::event:
-      return about(session.objects.handle<cl_event>(id), session.cl.clGetEventInfo);
     case wire::InfoSubject::event_profiling:
-      return of(session.objects.handle<cl_event>(id),
-                [&](cl_event event) { return profiling(session.cl, event, query); });
+      return of(objects.handle<cl_event>(id), [&](cl_event event) { return profiling(cl, event, query); });
     case wire::InfoSubject::kernel_sub_group:
-      return of(session.objects.handle<cl_kernel>(id),
-                [&](cl_kernel kernel) { return sub_group(session.cl, kernel, device, query); });
+      return of(objects.handle<cl_kernel>(id),
+                [&](cl_kernel kernel) { return sub_group(cl, kernel, device, query); });
     case wire::InfoSubject::suggested_local_size:
-      return of(session.objects.handle<cl_command_queue>(query.device()), [&](cl_command_queue queue) {
-        return of(session.objects.handle<cl_kernel>(id),
-                  [&](cl_kernel kernel) { return suggested(session.cl, queue, kernel, query); });
+      return of(objects.handle<cl_command_queue>(query.device()), [&](cl_command_queue queue) {
+        return of(objects.handle<cl_kernel>(id),
+                  [&](cl_kernel kernel) { return suggested(cl, queue, kernel, query); });
       });
     case wire::InfoSubject::image_formats:
-      return of(session.objects.handle<cl_context>(id),
-                [&](cl_context context) { return image_formats(session.cl, context, query); });
+      return of(objects.handle<cl_context>(id),
+                [&](cl_context context) { return image_formats(cl, context, query); });
     case wire::InfoSubject::devices_of_type:
-      return of(session.objects.handle<cl_platform_id>(id),
+      return of(objects.handle<cl_platform_id>(id),
                 [&](cl_platform_id platform) { return devices_of_type(session, platform, query); });
     case wire::InfoSubject::kernels_in_program:
-      return of(session.objects.handle<cl_program>(id),
-                [&](cl_program program) { return kernels_in_program(session.cl, program, query); });
+      return of(objects.handle<cl_program>(id),
+                [&](cl_program program) { return kernels_in_program(cl, program, query); });
     case wire::InfoSubject::device_and_host_timer:
-      return of(session.objects.handle<cl_device_id>(id), [&](cl_device_id asked) {
+      return of(objects.handle<cl_device_id>(id), [&](cl_device_id asked) {
         std::array<cl_ulong, 2> times{};
-        return value_result(session.cl.clGetDeviceAndHostTimer(asked, times.data(), times.data() + 1),
-                            times.data(), sizeof times);
+        return value_result(cl.clGetDeviceAndHostTimer(asked, times.data(), times.data() + 1), times.data(),
+                            sizeof times);
       });
     default:
       return {CL_INVALID_VALUE, {}};
   }
 }
 
-// The driver writes each device's binary through a pointer of the caller's.
 void answer_binaries(SessionContext& session, const wire::Command& command, cl_program program) {
   if (program == nullptr) return session.reply(command, 0, CL_INVALID_PROGRAM);
-  cl_uint count = 0;
-  cl_int error = session.cl.clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof count, &count, nullptr);
-  std::vector<std::size_t> sizes(count);
-  if (error == CL_SUCCESS) {
-    error = session.cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(std::size_t),
-                                        sizes.data(), nullptr);
-  }
-  std::vector<std::vector<unsigned char>> binaries;
-  std::vector<unsigned char*> pointers;
+  cl_int error = CL_SUCCESS;
   std::vector<std::int64_t> values;
-  for (const std::size_t size : sizes) {
-    binaries.emplace_back(size);
-    pointers.push_back(size > 0 ? binaries.back().data() : nullptr);
-    values.push_back(static_cast<std::int64_t>(size));
-  }
-  if (error == CL_SUCCESS) {
-    error = session.cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof(unsigned char*),
-                                        pointers.data(), nullptr);
+  std::string all;
+  for (const std::string& binary : binaries_of(session.cl, program, error)) {
+    values.push_back(static_cast<std::int64_t>(binary.size()));
+    all += binary;
   }
   if (error != CL_SUCCESS) return session.reply(command, 0, error);
-  std::vector<std::byte> all;
-  for (const auto& binary : binaries) {
-    const auto bytes = std::as_bytes(std::span(binary));
-    all.insert(all.end(), bytes.begin(), bytes.end());
-  }
   auto& builder = session.answers.builder();
   const auto list = builder.CreateVector(values);
-  session.answers.add(wire::CreateAnswer(builder, command.request(), CL_SUCCESS, 0, list), all);
+  session.answers.add(wire::CreateAnswer(builder, command.request(), CL_SUCCESS, 0, list),
+                      std::as_bytes(std::span(all)));
   session.outbox.send(session.answers);
 }
 

@@ -1,30 +1,24 @@
 #include "remote/server/memory/pinning.h"
 
+#include <array>
 #include <string_view>
+
+#include "opencl/info.h"
 
 namespace cleave::remote::server {
 
 // What drivers other than NVIDIA's do has not been measured.
 bool gains_by_pinning(const Table& driver, cl_command_queue queue) {
-  cl_device_id device = nullptr;
-  cl_platform_id platform = nullptr;
-  cl_device_type type = 0;
-  char name[128] = {};
-  return driver.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, nullptr) ==
-             CL_SUCCESS &&
-         driver.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, nullptr) == CL_SUCCESS &&
-         (type & CL_DEVICE_TYPE_GPU) != 0 &&
-         driver.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, nullptr) ==
-             CL_SUCCESS &&
-         driver.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name - 1, name, nullptr) == CL_SUCCESS &&
-         std::string_view(name).starts_with("NVIDIA");
+  const auto device = opencl::info<cl_device_id>(driver.clGetCommandQueueInfo, queue, CL_QUEUE_DEVICE);
+  const auto type = opencl::info<cl_device_type>(driver.clGetDeviceInfo, device, CL_DEVICE_TYPE);
+  if ((type & CL_DEVICE_TYPE_GPU) == 0) return false;
+  const auto platform = opencl::info<cl_platform_id>(driver.clGetDeviceInfo, device, CL_DEVICE_PLATFORM);
+  const auto name = opencl::info<std::array<char, 128>>(driver.clGetPlatformInfo, platform, CL_PLATFORM_NAME);
+  return std::string_view(name.data(), name.size()).starts_with("NVIDIA");
 }
 
 cl_context context_of(const Table& driver, cl_command_queue queue) {
-  cl_context context = nullptr;
-  const cl_int error =
-      driver.clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, nullptr);
-  return error == CL_SUCCESS ? context : nullptr;
+  return opencl::info<cl_context>(driver.clGetCommandQueueInfo, queue, CL_QUEUE_CONTEXT);
 }
 
 // By CL_MEM_USE_HOST_PTR, which on NVIDIA's driver pins the pages for as long as the buffer lives. The buffer itself is never used,

@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "opencl/info.h"
 #include "remote/protocol/limits.h"
 #include "remote/server/queues/event_reference.h"
 
@@ -210,12 +211,9 @@ ContentsRange::ContentsRange(const Table& cl, cl_command_queue queue, cl_mem buf
     : cl_(&cl), queue_(queue), buffer_(buffer), offset_(offset), size_(size) {
   cl.clRetainCommandQueue(queue);
   cl.clRetainMemObject(buffer);
-  cl_device_id device = nullptr;
-  cl_device_type type = 0;
-  is_mapped_ = cl.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, static_cast<void*>(&device),
-                                        nullptr) == CL_SUCCESS &&
-               cl.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, nullptr) == CL_SUCCESS &&
-               (type & CL_DEVICE_TYPE_CPU) != 0;
+  const auto device = opencl::info<cl_device_id>(cl.clGetCommandQueueInfo, queue, CL_QUEUE_DEVICE);
+  const auto type = opencl::info<cl_device_type>(cl.clGetDeviceInfo, device, CL_DEVICE_TYPE);
+  is_mapped_ = (type & CL_DEVICE_TYPE_CPU) != 0;
 }
 
 ContentsRange::ContentsRange(ContentsRange&& other) noexcept

@@ -4,6 +4,8 @@
 #include <thread>
 #include <utility>
 
+#include "opencl/info.h"
+
 namespace cleave::remote::server {
 namespace {
 
@@ -280,8 +282,7 @@ std::optional<wire::Times> Queue::times(const Pending& pending) const {
   cl_event const end = pending.event.get();
   cl_event const begin = pending.first.get() != nullptr ? pending.first.get() : end;
   const auto ask = [this](cl_event event, cl_profiling_info what) {
-    cl_ulong time = 0;
-    return cl_.clGetEventProfilingInfo(event, what, sizeof time, &time, nullptr) == CL_SUCCESS ? time : 0;
+    return opencl::info<cl_ulong>(cl_.clGetEventProfilingInfo, event, what);
   };
   const cl_ulong end_time = ask(end, CL_PROFILING_COMMAND_END);
   const cl_ulong complete = ask(end, CL_PROFILING_COMMAND_COMPLETE);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/opencl.h"
+#include "opencl/info.h"
 #include "remote/protocol/messages.h"
 
 namespace cleave::remote::server {
@@ -35,9 +36,7 @@ InfoResult query_info(Ask ask) {
 
 // Bytes of one element of an image; 0: the driver does not say, or it is no image.
 inline std::size_t image_element_size(const Table& cl, cl_mem image) {
-  std::size_t size = 0;
-  const cl_int error = cl.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof size, &size, nullptr);
-  return error == CL_SUCCESS ? size : 0;
+  return opencl::info<std::size_t>(cl.clGetImageInfo, image, CL_IMAGE_ELEMENT_SIZE);
 }
 
 using Infos = std::vector<flatbuffers::Offset<wire::Info>>;

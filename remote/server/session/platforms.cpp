@@ -4,6 +4,7 @@
 #include <array>
 #include <fnmatch.h>
 
+#include "opencl/info.h"
 #include "remote/protocol/features.h"
 #include "remote/server/session/info_result.h"
 
@@ -81,9 +82,7 @@ std::uint64_t memory_of(const Table& cl, const std::vector<OfferedPlatform>& pla
   std::uint64_t sum = 0;
   for (const OfferedPlatform& platform : platforms) {
     for (const OfferedDevice& device : platform.devices) {
-      cl_ulong bytes = 0;
-      cl.clGetDeviceInfo(device.handle, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof bytes, &bytes, nullptr);
-      sum += bytes;
+      sum += opencl::info<cl_ulong>(cl.clGetDeviceInfo, device.handle, CL_DEVICE_GLOBAL_MEM_SIZE);
     }
   }
   return sum;

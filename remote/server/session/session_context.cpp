@@ -5,6 +5,9 @@
 #include <thread>
 #include <utility>
 
+#include "opencl/info.h"
+
+
 namespace cleave::remote::server {
 
 void SessionContext::reply(const wire::Command& command, std::uint64_t object, cl_int error) {
@@ -74,8 +77,7 @@ std::optional<DevicePlace> SessionContext::place_of(cl_device_id device) const {
   cl_device_id parent = device;
   while (parent != nullptr) {
     device = parent;
-    parent = nullptr;
-    cl.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, static_cast<void*>(&parent), nullptr);
+    parent = opencl::info<cl_device_id>(cl.clGetDeviceInfo, device, CL_DEVICE_PARENT_DEVICE);
   }
   return objects.place_of(device);
 }

@@ -10,6 +10,7 @@
 #include "base/mutex.h"
 #include "interpose/drivers/quirks.h"
 #include "opencl/function_traits.h"
+#include "opencl/info.h"
 #include "remote/server/worker/held_commands.h"
 
 namespace cleave::remote::server {
@@ -121,23 +122,22 @@ HeldCommands::Gates gates_before(const Arguments& arguments) {
 }
 
 bool is_in_order(cl_command_queue queue) {
-  cl_command_queue_properties properties = 0;
-  drivers().next.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, nullptr);
+  const auto properties = opencl::info<cl_command_queue_properties>(drivers().next.clGetCommandQueueInfo,
+                                                                    queue, CL_QUEUE_PROPERTIES);
   return (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
 }
 
 // Whether this call is about to release the last reference.
 template <auto Entry, typename Arguments>
 bool ends_object(const Arguments& arguments) {
-  cl_uint references = 0;
+  const Table& next = drivers().next;
   if constexpr (same<Entry, &Table::clReleaseEvent>()) {
-    drivers().next.clGetEventInfo(std::get<0>(arguments), CL_EVENT_REFERENCE_COUNT, sizeof references,
-                                  &references, nullptr);
+    return opencl::info<cl_uint>(next.clGetEventInfo, std::get<0>(arguments), CL_EVENT_REFERENCE_COUNT) == 1;
   } else if constexpr (same<Entry, &Table::clReleaseCommandQueue>()) {
-    drivers().next.clGetCommandQueueInfo(std::get<0>(arguments), CL_QUEUE_REFERENCE_COUNT, sizeof references,
-                                         &references, nullptr);
+    return opencl::info<cl_uint>(next.clGetCommandQueueInfo, std::get<0>(arguments),
+                                 CL_QUEUE_REFERENCE_COUNT) == 1;
   }
-  return references == 1;
+  return false;
 }
 
 // clFlush need not execute anything, and the thread that reads from the client must not wait: a flush that cannot be
