@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
+#include "opencl/held.h"
 #include "remote/server/session/session_context.h"
 
 namespace cleave::remote::server {
@@ -13,22 +13,12 @@ namespace cleave::remote::server {
 class HeldProgram {
  public:
   HeldProgram(const Table& cl, cl_program program, std::shared_ptr<ProgramState> state)
-      : cl_(&cl), program_(program), state_(std::move(state)) {
-    cl.clRetainProgram(program);
-  }
-  HeldProgram(HeldProgram&& other) noexcept
-      : cl_(other.cl_), program_(std::exchange(other.program_, nullptr)), state_(std::move(other.state_)) {}
-  HeldProgram(const HeldProgram& other) : HeldProgram(*other.cl_, other.program_, other.state_) {}
-  HeldProgram& operator=(const HeldProgram&) = delete;
-  ~HeldProgram() {
-    if (program_ != nullptr) cl_->clReleaseProgram(program_);
-  }
-  [[nodiscard]] cl_program get() const { return program_; }
+      : program_(opencl::hold(cl.clRetainProgram, cl.clReleaseProgram, program)), state_(std::move(state)) {}
+  [[nodiscard]] cl_program get() const { return program_.get(); }
   [[nodiscard]] ProgramState& state() const { return *state_; }
 
  private:
-  const Table* cl_;
-  cl_program program_;
+  opencl::Held<cl_program> program_;
   std::shared_ptr<ProgramState> state_;
 };
 

@@ -225,16 +225,10 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
 
 namespace {
 
-// A context that a link uses, also after the client has released it.
-std::shared_ptr<_cl_context> held_context(const SessionContext& session, cl_context context) {
-  session.cl.clRetainContext(context);
-  return {context, [&session](cl_context released) { session.cl.clReleaseContext(released); }};
-}
-
 struct Link {
   std::uint64_t id = 0;
   std::shared_ptr<ProgramState> state;
-  std::shared_ptr<_cl_context> context;
+  opencl::Held<cl_context> context;  // also after the client has released it
   std::vector<cl_device_id> devices;
   std::string options;
   bool has_options = false;
@@ -290,7 +284,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::L
   auto memory = session.memory.hold(size);
   if (memory == nullptr) return session.reply(command, message.id(), CL_OUT_OF_HOST_MEMORY);
   link.state = std::make_shared<ProgramState>(ProgramState::Origin::linked, std::move(memory));
-  link.context = held_context(session, context);
+  link.context = opencl::hold(session.cl.clRetainContext, session.cl.clReleaseContext, context);
   Object object{Kind::program, nullptr};
   object.program = link.state;
   if (!session.register_object(message.id(), std::move(object))) return;

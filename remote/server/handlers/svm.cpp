@@ -23,8 +23,8 @@ void handle(SessionContext& session, const wire::Command& command, const wire::S
     return session.reply(command, 0, CL_MEM_OBJECT_ALLOCATION_FAILURE);
   }
   const auto address = reinterpret_cast<std::uint64_t>(memory);
-  session.cl.clRetainContext(context);
-  session.svm.add(address, {message.size(), context});
+  session.svm.add(address, {message.size(),
+                            opencl::hold(session.cl.clRetainContext, session.cl.clReleaseContext, context)});
   session.answers.add(wire::CreateAnswer(session.answers.builder(), command.request(), CL_SUCCESS, address));
 }
 
@@ -35,8 +35,7 @@ void free_svm(SessionContext& session, const std::vector<void*>& pointers, bool 
   for (void* const pointer : pointers) {
     const auto address = reinterpret_cast<std::uint64_t>(pointer);
     const SvmBlocks::Block block = session.svm.remove(address);
-    if (!by_driver) session.cl.clSVMFree(block.context, pointer);
-    session.cl.clReleaseContext(block.context);
+    if (!by_driver) session.cl.clSVMFree(block.context.get(), pointer);
     session.memory.release(block.size);
   }
 }

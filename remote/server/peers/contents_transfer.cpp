@@ -208,26 +208,14 @@ class ContentsReader {
 
 ContentsRange::ContentsRange(const Table& cl, cl_command_queue queue, cl_mem buffer, std::uint64_t offset,
                              std::uint64_t size)
-    : cl_(&cl), queue_(queue), buffer_(buffer), offset_(offset), size_(size) {
-  cl.clRetainCommandQueue(queue);
-  cl.clRetainMemObject(buffer);
+    : cl_(&cl),
+      queue_(opencl::hold(cl.clRetainCommandQueue, cl.clReleaseCommandQueue, queue)),
+      buffer_(opencl::hold(cl.clRetainMemObject, cl.clReleaseMemObject, buffer)),
+      offset_(offset),
+      size_(size) {
   const auto device = opencl::info<cl_device_id>(cl.clGetCommandQueueInfo, queue, CL_QUEUE_DEVICE);
   const auto type = opencl::info<cl_device_type>(cl.clGetDeviceInfo, device, CL_DEVICE_TYPE);
   is_mapped_ = (type & CL_DEVICE_TYPE_CPU) != 0;
-}
-
-ContentsRange::ContentsRange(ContentsRange&& other) noexcept
-    : cl_(other.cl_),
-      queue_(std::exchange(other.queue_, nullptr)),
-      buffer_(std::exchange(other.buffer_, nullptr)),
-      offset_(other.offset_),
-      size_(other.size_),
-      is_mapped_(other.is_mapped_) {}
-
-ContentsRange::~ContentsRange() {
-  if (queue_ == nullptr) return;
-  cl_->clReleaseMemObject(buffer_);
-  cl_->clReleaseCommandQueue(queue_);
 }
 
 bool send_contents(const ContentsRange& range, Stream& stream, Staging& staging, Duration stall_timeout) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/opencl.h"
+#include "opencl/held.h"
 #include "remote/server/memory/staging.h"
 #include "remote/transport/stream.h"
 
@@ -18,15 +19,10 @@ class ContentsRange {
  public:
   ContentsRange(const Table& cl, cl_command_queue queue, cl_mem buffer, std::uint64_t offset,
                 std::uint64_t size);
-  ContentsRange(ContentsRange&& other) noexcept;
-  ContentsRange& operator=(ContentsRange&&) = delete;
-  ContentsRange(const ContentsRange&) = delete;
-  ContentsRange& operator=(const ContentsRange&) = delete;
-  ~ContentsRange();
 
   [[nodiscard]] const Table& cl() const { return *cl_; }
-  [[nodiscard]] cl_command_queue queue() const { return queue_; }
-  [[nodiscard]] cl_mem buffer() const { return buffer_; }
+  [[nodiscard]] cl_command_queue queue() const { return queue_.get(); }
+  [[nodiscard]] cl_mem buffer() const { return buffer_.get(); }
   [[nodiscard]] std::uint64_t offset() const { return offset_; }
   [[nodiscard]] std::uint64_t size() const { return size_; }
   // Whether its device is a processor, whose buffers need not be copied to be sent.
@@ -34,8 +30,8 @@ class ContentsRange {
 
  private:
   const Table* cl_;
-  cl_command_queue queue_;
-  cl_mem buffer_;
+  opencl::Held<cl_command_queue> queue_;
+  opencl::Held<cl_mem> buffer_;
   std::uint64_t offset_;
   std::uint64_t size_;
   bool is_mapped_ = false;

@@ -17,14 +17,10 @@ constexpr std::chrono::milliseconds kMaxPollPause{20};
 
 struct Queue::PendingCallback : std::enable_shared_from_this<Queue::PendingCallback> {
   PendingCallback(std::shared_ptr<Queue> of, Pending what)
-      : queue(std::move(of)), event(what.event.get()), pending(std::move(what)) {
-    queue->cl_.clRetainEvent(event);
-  }
-  PendingCallback(const PendingCallback&) = delete;
-  PendingCallback& operator=(const PendingCallback&) = delete;
-  ~PendingCallback() { queue->cl_.clReleaseEvent(event); }
+      : queue(std::move(of)), kept(what.event.duplicate()), event(kept.get()), pending(std::move(what)) {}
 
   const std::shared_ptr<Queue> queue;
+  const EventReference kept;
   const cl_event event;
   Pending pending;  // used by the thread that removes this from the queue's callbacks
 

@@ -7,7 +7,6 @@
 
 #include "opencl/info.h"
 
-
 namespace cleave::remote::server {
 
 void SessionContext::reply(const wire::Command& command, std::uint64_t object, cl_int error) {

@@ -7,8 +7,10 @@
 #include <cassert>
 #include <cstdint>
 #include <map>
+#include <utility>
 
 #include "base/opencl.h"
+#include "opencl/held.h"
 
 namespace cleave::remote::server {
 
@@ -22,10 +24,10 @@ class SvmBlocks {
  public:
   struct Block {
     std::uint64_t size = 0;
-    cl_context context = nullptr;  // retained for the block
+    opencl::Held<cl_context> context;
   };
 
-  void add(std::uint64_t address, Block block) { blocks_[address] = block; }
+  void add(std::uint64_t address, Block block) { blocks_[address] = std::move(block); }
 
   // Requires: `address` is the start of a block.
   Block remove(std::uint64_t address) {
