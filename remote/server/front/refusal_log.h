@@ -8,31 +8,28 @@
 #include <optional>
 #include <string>
 
+#include "base/rate_limit.h"
+
 namespace cleave::remote::server {
 
 class RefusalLog {
  public:
-  static constexpr unsigned kLinesPerSecond = 20;
+  static constexpr int kLinesPerSecond = 20;
 
   // What is to be logged of this refusal: `line`, perhaps with the number of those before it that were not; or nothing.
-  std::optional<std::string> admit(std::string line, std::chrono::steady_clock::time_point now) {
-    if (now - since_ >= std::chrono::seconds(1)) {
-      since_ = now;
-      lines_ = 0;
-    }
-    if (lines_ >= kLinesPerSecond) {
+  std::optional<std::string> admit(std::string line, base::RateLimit::Clock::time_point now) {
+    if (rate_.next() > now) {
       ++left_out_;
       return std::nullopt;
     }
-    ++lines_;
+    rate_.count(now);
     if (left_out_ != 0) line += " (and " + std::to_string(left_out_) + " others before)";
     left_out_ = 0;
     return line;
   }
 
  private:
-  std::chrono::steady_clock::time_point since_{};
-  unsigned lines_ = 0;
+  base::RateLimit rate_{std::chrono::milliseconds(1000 / kLinesPerSecond), kLinesPerSecond};
   std::uint64_t left_out_ = 0;
 };
 

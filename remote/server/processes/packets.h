@@ -1,7 +1,7 @@
 // The messages between the server's processes (messages.fbs), each of them one packet over a SOCK_SEQPACKET socket pair (the control
 // socket); from a worker over a pipe with packets (O_DIRECT), since a worker must not pass descriptors.
 //
-// A worker may run its client's code, and is rate-limited (supervisor/message_rate.h). So no packet is trusted: its
+// A worker may run its client's code, and is rate-limited (supervisor/workers.h). So no packet is trusted: its
 // size is bounded, FlatBuffers' verifier and then the checks of what the schema cannot express have to pass, and no
 // more descriptors may come than the message has. Only then is anything of it read.
 //

@@ -1,5 +1,7 @@
 #include "remote/server/supervisor/worker_text.h"
 
+#include <algorithm>
+
 namespace cleave::remote::server {
 
 void WorkerText::add(std::string_view bytes, Clock::time_point now, const Log& log) {
@@ -21,10 +23,10 @@ void WorkerText::end(const Log& log) {
 }
 
 void WorkerText::end_line(Clock::time_point now, const Log& log) {
-  if (paid_until_ - now > (kBurst - 1) * kInterval) {
+  if (rate_.next() > now) {
     dropped_ += line_.size() + 1;
   } else {
-    paid_until_ = std::max(paid_until_, now) + kInterval;
+    rate_.count(now);
     log_dropped(log);
     log(line_);
   }

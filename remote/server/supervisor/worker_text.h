@@ -4,18 +4,19 @@
 // Not thread-safe. May throw std::bad_alloc.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
 
+#include "base/rate_limit.h"
+
 namespace cleave::remote::server {
 
 class WorkerText {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Clock = base::RateLimit::Clock;
   // Takes a line without its end, which may still hold anything (base/display_text.h).
   using Log = std::function<void(std::string_view)>;
 
@@ -34,7 +35,7 @@ class WorkerText {
 
   std::string line_;           // that has not ended
   std::uint64_t dropped_ = 0;  // bytes that have not been counted in a line
-  Clock::time_point paid_until_{};
+  base::RateLimit rate_{kInterval, kBurst};
 };
 
 }  // namespace cleave::remote::server

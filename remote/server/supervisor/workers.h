@@ -19,12 +19,12 @@
 
 #include "base/discard.h"
 #include "base/file_descriptor.h"
+#include "base/rate_limit.h"
 #include "remote/server/options/options.h"
 #include "remote/server/sandbox/sandbox.h"
 #include "remote/server/supervisor/client_count_file.h"
 #include "remote/server/supervisor/front_process.h"
 #include "remote/server/supervisor/front_requests.h"
-#include "remote/server/supervisor/message_rate.h"
 #include "remote/server/supervisor/places.h"
 #include "remote/server/supervisor/statistics.h"
 #include "remote/server/supervisor/worker_brokers.h"
@@ -81,6 +81,14 @@ class Workers {
       discard(std::move(newcomer.descriptors));
       newcomer.descriptors.clear();
     }
+  };
+
+  // How fast a worker's messages, and what it writes to its standard error, are read: it may be anybody's code, and each costs the
+  // supervisor, and often the front, processor time. What comes faster waits in the pipe, and its sender with it once that is full;
+  // nothing is lost. The burst is more than a client's transfers from server to server need, each of which takes some, with
+  // connections to be made in between.
+  struct MessageRate : base::RateLimit {
+    MessageRate() : RateLimit(std::chrono::milliseconds(1), 128) {}
   };
 
   struct Worker {

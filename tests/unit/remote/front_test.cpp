@@ -19,7 +19,6 @@
 #include "remote/server/processes/front_counters.h"
 #include "remote/server/supervisor/front_process.h"
 #include "remote/server/supervisor/front_requests.h"
-#include "remote/server/supervisor/message_rate.h"
 #include "remote/transport/descriptor_passing.h"
 
 #include <netinet/in.h>
@@ -161,7 +160,7 @@ TEST(PeerKey, OfTcpIsTheAddress) {
 TEST(RefusalLog, LinesAreLimited) {
   RefusalLog log;
   const auto start = std::chrono::steady_clock::now();
-  for (unsigned i = 0; i < RefusalLog::kLinesPerSecond; ++i) EXPECT_EQ(log.admit("x", start), "x");
+  for (int i = 0; i < RefusalLog::kLinesPerSecond; ++i) EXPECT_EQ(log.admit("x", start), "x");
   for (int i = 0; i < 5; ++i) EXPECT_EQ(log.admit("x", start), std::nullopt);
   EXPECT_EQ(log.admit("x", start + 1s), "x (and 5 others before)");
   EXPECT_EQ(log.admit("x", start + 1s), "x");
@@ -262,20 +261,22 @@ TEST(FrontRequests, NewFrontOwesNoAnswers) {
   EXPECT_FALSE(requests.begin(2));
 }
 
-TEST(MessageRate, IsLimitedButForABurst) {
-  MessageRate rate;
-  MessageRate::Clock::time_point now{std::chrono::hours(1)};
+TEST(RateLimit, LetsABurstThrough) {
+  constexpr std::chrono::milliseconds kInterval{1};
+  constexpr int kBurst = 128;
+  base::RateLimit rate(kInterval, kBurst);
+  base::RateLimit::Clock::time_point now{std::chrono::hours(1)};
   const auto count_all = [&] {
     int read = 0;
     for (; rate.next() <= now; ++read) rate.count(now);
     return read;
   };
-  EXPECT_EQ(count_all(), MessageRate::kBurst);
-  EXPECT_LE(rate.next() - now, MessageRate::kInterval);
-  now += 10 * MessageRate::kInterval;
+  EXPECT_EQ(count_all(), kBurst);
+  EXPECT_LE(rate.next() - now, kInterval);
+  now += 10 * kInterval;
   EXPECT_EQ(count_all(), 10);
   now += std::chrono::hours(1);
-  EXPECT_EQ(count_all(), MessageRate::kBurst) << "a rest is worth no more";
+  EXPECT_EQ(count_all(), kBurst) << "a rest is worth no more";
 }
 
 TEST(FrontProcess, SaysWhatIsLost) {
