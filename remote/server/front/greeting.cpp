@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <memory>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -69,15 +68,6 @@ std::optional<Greeted> check_hello(Stream& stream, const wire::Hello& hello, con
   send_refusal(stream, refused.reason, refused.text);
   why = refused.text;
   return std::nullopt;
-}
-
-std::optional<Greeted> read_hello(Stream& stream, const Credentials& credentials,
-                                  const std::string& certificate, Time until, std::string& why) {
-  const auto input = std::make_unique<FrameReader>(stream, std::chrono::seconds(kHelloSeconds));
-  const auto opening = read_opening(*input, until, why);
-  if (!opening) return std::nullopt;
-  if (opening->hello == nullptr) return why = "not a Hello", std::nullopt;
-  return check_hello(stream, *opening->hello, credentials, certificate, why);
 }
 
 }  // namespace cleave::remote::server

@@ -29,13 +29,9 @@ struct Opening {
 // Empty: it is neither, or does not come until `until`; `why` says which.
 std::optional<Opening> read_opening(FrameReader& input, Time until, std::string& why);
 
-// Of a client that has proved to own a certificate of this name (empty: of none). Empty: as below.
+// Of a client that has proved to own a certificate of this name (empty: of none). Empty: the client is refused, and told so where it
+// speaks the protocol; `why` is set.
 std::optional<Greeted> check_hello(Stream& stream, const wire::Hello& hello, const Credentials& credentials,
                                    const std::string& certificate, std::string& why);
-
-// Both: reads the Hello until `until`, of a client that has proved to own a certificate of this name (empty: of none).
-// Empty: the client is refused (by a message if it speaks the protocol), or disconnected; `why` is set.
-std::optional<Greeted> read_hello(Stream& stream, const Credentials& credentials,
-                                  const std::string& certificate, Time until, std::string& why);
 
 }  // namespace cleave::remote::server

@@ -163,8 +163,10 @@ std::optional<ClientInfo> greeted(std::string_view text, std::vector<std::size_t
   std::string why;
   static const Options no_secrets;
   static const Credentials everybody(no_secrets, {});
-  const auto accepted =
-      read_hello(peer, everybody, "", std::chrono::steady_clock::now() + std::chrono::seconds(10), why);
+  const auto input = std::make_unique<FrameReader>(peer, std::chrono::seconds(kHelloSeconds));
+  const auto opening = read_opening(*input, std::chrono::steady_clock::now() + std::chrono::seconds(10), why);
+  if (!opening || opening->hello == nullptr) return std::nullopt;
+  const auto accepted = server::check_hello(peer, *opening->hello, everybody, "", why);
   require(accepted.has_value() == why.empty(), "a refusal has a reason");
   if (!accepted) return std::nullopt;
   const ClientInfo* const client = &accepted->client;
