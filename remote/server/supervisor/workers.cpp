@@ -71,7 +71,7 @@ std::size_t Workers::count(Worker::State state) const {
 
 std::size_t Workers::unkillable() const {
   return static_cast<std::size_t>(std::count_if(workers_.begin(), workers_.end(), [](const Worker& worker) {
-    return worker.is_killed && steady_clock::now() >= worker.kill_deadline + kKillGrace;
+    return worker.ending.is_killed && steady_clock::now() >= worker.ending.deadline + kKillGrace;
   }));
 }
 
@@ -112,8 +112,8 @@ Workers::Worker* Workers::start_worker() {
   worker.number = ++latest_;
   worker.process = spawned.process;
   worker.control = spawned.control;
-  worker.reports = base::FileDescriptor(spawned.reports);
-  worker.errors = base::FileDescriptor(spawned.errors);
+  worker.reports.end = base::FileDescriptor(spawned.reports);
+  worker.errors.end = base::FileDescriptor(spawned.errors);
   worker.broker = std::move(broker);
   return &worker;
 }
@@ -154,7 +154,7 @@ void Workers::assign(Connection connection) {
     }
     worker->state = client.is_query ? Worker::State::query : Worker::State::client;
     worker->introduction = introduction;
-    worker->most_memory =
+    worker->memory.most =
         most_of_worker(introduction.grant.memory.value_or(options_.limits.memory), options_.limits);
     worker->connection = std::move(connection);
     return update_client_count();
@@ -166,7 +166,7 @@ void Workers::assign(Connection connection) {
 void Workers::end_removed(const NamedGrants& named) {
   for (Worker& worker : workers_) {
     if (worker.control < 0 || named.has(worker.introduction.grant.tenant)) continue;
-    worker.end_reason = "disconnected: it is no longer in the clients file";
+    worker.ending.reason = "disconnected: it is no longer in the clients file";
     close_control(worker);
   }
 }
@@ -184,7 +184,7 @@ base::FileDescriptor Workers::trace_file(const Worker& worker) const {
 
 void Workers::read_message(Worker& worker) {
   PacketReader reader;
-  const ReadStatus got = reader.read_pipe(worker.reports.get());
+  const ReadStatus got = reader.read_pipe(worker.reports.end.get());
   if (got == ReadStatus::timeout) return;
   if (got == ReadStatus::closed) return end_worker(worker);
   if (const auto* const report = reader.get<ipc::Report>(); report != nullptr)
@@ -193,7 +193,7 @@ void Workers::read_message(Worker& worker) {
     PeerMessage request = decode(*message);
     if (request.is_request()) return forward(worker, std::move(request));
   }
-  worker.end_reason = "its worker has sent what is no message";
+  worker.ending.reason = "its worker has sent what is no message";
   close_control(worker);
 }
 
@@ -212,14 +212,14 @@ void Workers::note_report(Worker& worker, const ipc::Report& report) {
       return;
     case ipc::ReportKind::refused:
       count_end(worker, statistics_.refused_by_workers);
-      worker.end_reason = std::string(kWord) + "refused: " + text;
+      worker.ending.reason = std::string(kWord) + "refused: " + text;
       return;
     case ipc::ReportKind::violation:
       count_end(worker, statistics_.violations);
-      worker.end_reason = std::string(kWord) + "protocol violation: " + text;
+      worker.ending.reason = std::string(kWord) + "protocol violation: " + text;
       return;
     case ipc::ReportKind::ended:
-      worker.end_reason = std::string(kWord) + "disconnected: " + text;
+      worker.ending.reason = std::string(kWord) + "disconnected: " + text;
       return;
   }
 }
@@ -227,14 +227,14 @@ void Workers::note_report(Worker& worker, const ipc::Report& report) {
 // It is the worker's word, which may be anybody's code: no worker can raise the server's counters by more than one client that has
 // been admitted.
 void Workers::count_end(Worker& worker, std::atomic<std::uint64_t>& counter) {
-  if (worker.state == Worker::State::spare || std::exchange(worker.is_counted, true)) return;
+  if (worker.state == Worker::State::spare || std::exchange(worker.ending.is_counted, true)) return;
   ++counter;
 }
 
 // The worker may run its client's code, and the front judges its requests.
 void Workers::forward(Worker& worker, PeerMessage message) {
   if (worker.state != Worker::State::client || !worker.requests.begin(front_.number())) {
-    worker.end_reason = "its worker asks for too much";
+    worker.ending.reason = "its worker asks for too much";
     return close_control(worker);
   }
   message.worker = worker.number;
@@ -257,10 +257,10 @@ void Workers::forward(MessageForWorker message) {
 
 void Workers::close_control(Worker& worker) {
   discard(base::FileDescriptor(std::exchange(worker.control, -1)));
-  worker.reports.close();
+  worker.reports.end.close();
   discard(std::move(worker.client));
   worker.connection.close();  // not by a destructor
-  worker.kill_deadline = steady_clock::now() + kExitGrace;
+  worker.ending.deadline = steady_clock::now() + kExitGrace;
   update_client_count();
   if (worker.state != Worker::State::spare) return;
   next_spawn_ = steady_clock::now() + spawn_retry_delay_;
@@ -280,7 +280,7 @@ void Workers::end_worker(Worker& worker) {
 void Workers::read_last_messages(Worker& worker) {
   constexpr int kMost = 1024;  // more than a pipe holds
   for (int i = 0; i < kMost && worker.control >= 0; ++i) {
-    if (!wait_for(worker.reports.get(), POLLIN, kNoWait)) break;
+    if (!wait_for(worker.reports.end.get(), POLLIN, kNoWait)) break;
     read_message(worker);
   }
   if (worker.control >= 0) end_worker(worker);
@@ -289,20 +289,20 @@ void Workers::read_last_messages(Worker& worker) {
 // It is anybody's word: a kernel that is native code may write there.
 void Workers::read_errors(Worker& worker) {
   std::array<char, 1U << 16U> bytes;
-  const ssize_t got = ::read(worker.errors.get(), bytes.data(), bytes.size());
+  const ssize_t got = ::read(worker.errors.end.get(), bytes.data(), bytes.size());
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (got <= 0) return worker.errors.close();
+  if (got <= 0) return worker.errors.end.close();
   worker.text.add({bytes.data(), static_cast<std::size_t>(got)}, steady_clock::now(), log_of(worker.process));
 }
 
 // As of its reports.
 void Workers::read_last_errors(Worker& worker) {
   constexpr int kMost = 16;  // as much as a pipe holds
-  for (int i = 0; i < kMost && worker.errors.is_open(); ++i) {
-    if (!wait_for(worker.errors.get(), POLLIN, kNoWait)) break;
+  for (int i = 0; i < kMost && worker.errors.end.is_open(); ++i) {
+    if (!wait_for(worker.errors.end.get(), POLLIN, kNoWait)) break;
     read_errors(worker);
   }
-  worker.errors.close();
+  worker.errors.end.close();
   worker.text.end(log_of(worker.process));
 }
 
@@ -310,13 +310,13 @@ void Workers::read_last_errors(Worker& worker) {
 void Workers::check_broker(Worker& worker) {
   const WorkerBrokers::End end = WorkerBrokers::new_end(worker.broker);
   if (end == WorkerBrokers::End::none || worker.control < 0 || !has_limits(worker.introduction.grant)) return;
-  worker.kill_deadline = std::min(worker.kill_deadline, steady_clock::now() + kClientGrace);
+  worker.ending.deadline = std::min(worker.ending.deadline, steady_clock::now() + kClientGrace);
   if (end == WorkerBrokers::End::closed) {  // as of one that is about to end
-    worker.late_reason =
+    worker.ending.late_reason =
         "disconnected: its worker has lost the broker that keeps its limits, and has not ended";
     return;
   }
-  worker.end_reason = "disconnected: its limits cannot be kept";
+  worker.ending.reason = "disconnected: its limits cannot be kept";
   worker.connection.close();
   worker.walls->kill(worker.process);
   close_control(worker);
@@ -346,19 +346,19 @@ void Workers::reap() {
       int status = 0;
       ::waitpid(worker.process, &status, 0);
       log_and_forget(worker, status);
-    } else if (!worker.is_killed && steady_clock::now() >= worker.kill_deadline) {
+    } else if (!worker.ending.is_killed && steady_clock::now() >= worker.ending.deadline) {
       worker.walls->kill(worker.process);
-      worker.is_killed = true;
-      if (worker.end_reason.empty()) worker.end_reason = worker.late_reason;
+      worker.ending.is_killed = true;
+      if (worker.ending.reason.empty()) worker.ending.reason = worker.ending.late_reason;
     }
   }
-  workers_.remove_if([](const Worker& worker) { return worker.has_exited; });
+  workers_.remove_if([](const Worker& worker) { return worker.ending.has_exited; });
   end_large();
 }
 
 bool Workers::has_too_much(const Worker& worker) {
-  return worker.control >= 0 && memory_of_tree(worker.process) > worker.most_memory &&
-         own_memory_of_tree(worker.process) > worker.most_memory;
+  return worker.control >= 0 && memory_of_tree(worker.process) > worker.memory.most &&
+         own_memory_of_tree(worker.process) > worker.memory.most;
 }
 
 // Code that runs in a worker can allocate memory without the worker's help.
@@ -367,20 +367,20 @@ void Workers::end_large() {
   if (now < next_measure_) return;
   next_measure_ = now + kMeasurePeriod;
   for (Worker& worker : workers_) {
-    const bool was_large = std::exchange(worker.is_large, has_too_much(worker));
-    if (!worker.is_large) continue;
+    const bool was_large = std::exchange(worker.memory.is_large, has_too_much(worker));
+    if (!worker.memory.is_large) continue;
     next_measure_ = now + kMeasureAgain;
     if (!was_large) continue;
-    worker.end_reason = "disconnected: its worker has taken more memory than it may";
+    worker.ending.reason = "disconnected: its worker has taken more memory than it may";
     close_control(worker);
-    worker.kill_deadline = now;
+    worker.ending.deadline = now;
   }
 }
 
 void Workers::log_and_forget(Worker& worker, int status) {
-  worker.has_exited = true;
+  worker.ending.has_exited = true;
   brokers_.end(std::move(worker.broker));
-  std::string text = worker.end_reason;
+  std::string text = worker.ending.reason;
   const int signal = signal_in(status);
   if (signal != 0 && text.empty()) {
     ++statistics_.crashed;
@@ -413,23 +413,22 @@ void Workers::watch_clients(const std::vector<pollfd>& watched) {
     });
     if (!worker.client.is_open() || found == watched.end()) continue;
     discard(std::move(worker.client));
-    worker.kill_deadline = std::min(worker.kill_deadline, steady_clock::now() + kClientGrace);
+    worker.ending.deadline = std::min(worker.ending.deadline, steady_clock::now() + kClientGrace);
   }
 }
 
 void Workers::add_to(std::vector<pollfd>& polled) {
   polled_.clear();
-  polled_errors_.clear();
   next_heard_ = Time::max();
   const Time now = steady_clock::now();
-  const auto add = [&](Worker& worker, int pipe, const MessageRate& rate, auto& list) {
-    if (rate.next() > now) return void(next_heard_ = std::min(next_heard_, rate.next()));
-    list.emplace_back(polled.size(), &worker);
-    polled.push_back({pipe, POLLIN, 0});
+  const auto add = [&](Worker& worker, Pipe& pipe) {
+    if (pipe.rate.next() > now) return void(next_heard_ = std::min(next_heard_, pipe.rate.next()));
+    polled_.push_back({polled.size(), &worker, &pipe});
+    polled.push_back({pipe.end.get(), POLLIN, 0});
   };
   for (Worker& worker : workers_) {
-    if (worker.control >= 0) add(worker, worker.reports.get(), worker.rate, polled_);
-    if (worker.errors.is_open()) add(worker, worker.errors.get(), worker.text_rate, polled_errors_);
+    if (worker.control >= 0) add(worker, worker.reports);
+    if (worker.errors.end.is_open()) add(worker, worker.errors);
   }
   for (const Worker& worker : workers_) {
     if (worker.client.is_open()) polled.push_back({worker.client.get(), POLLRDHUP, 0});
@@ -438,25 +437,25 @@ void Workers::add_to(std::vector<pollfd>& polled) {
 
 void Workers::handle(const std::vector<pollfd>& polled) {
   watch_clients(polled);
-  for (const auto& [place, worker] : polled_) {
-    const bool is_open = worker->control >= 0;  // one that cannot get a connection is closed meanwhile
+  for (const auto& [place, worker, pipe] : polled_) {
+    const bool are_errors = pipe == &worker->errors;
+    // One that cannot get a connection is closed meanwhile.
+    const bool is_open = are_errors || worker->control >= 0;
     if (!is_open || polled[place].revents == 0) continue;
-    worker->rate.count(steady_clock::now());
-    read_message(*worker);
-  }
-  for (const auto& [place, worker] : polled_errors_) {
-    if (polled[place].revents == 0) continue;
-    worker->text_rate.count(steady_clock::now());
-    read_errors(*worker);
+    pipe->rate.count(steady_clock::now());
+    if (are_errors) {
+      read_errors(*worker);
+    } else {
+      read_message(*worker);
+    }
   }
   polled_.clear();
-  polled_errors_.clear();
 }
 
 Time Workers::next_deadline() const {
   Time until = workers_.empty() ? next_heard_ : std::min(next_heard_, next_measure_);
   for (const Worker& worker : workers_) {
-    if (!worker.is_killed) until = std::min(until, worker.kill_deadline);
+    if (!worker.ending.is_killed) until = std::min(until, worker.ending.deadline);
   }
   return until;
 }

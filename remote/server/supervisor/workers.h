@@ -91,31 +91,52 @@ class Workers {
     MessageRate() : RateLimit(std::chrono::milliseconds(1), 128) {}
   };
 
+  // From a worker; not open: it has ended.
+  struct Pipe {
+    base::FileDescriptor end;
+    MessageRate rate{};
+  };
+
+  // How a worker ends.
+  struct Ending {
+    std::string reason;
+    std::string late_reason;      // if it has to be killed at the deadline
+    Time deadline = Time::max();  // it is killed if it has not exited by then
+    bool is_counted = false;      // what it has said of its client's end
+    bool is_killed = false;
+    bool has_exited = false;
+  };
+
+  // Of all processes of a worker.
+  struct Memory {
+    std::uint64_t most = UINT64_MAX;
+    bool is_large = false;  // when it was measured
+  };
+
   struct Worker {
     enum class State : std::uint8_t { spare, query, client };
     std::unique_ptr<WorkerWalls> walls;
     std::uint64_t number = 0;  // by which the front knows it
     FrontRequests requests{};  // that it has not answered
-    MessageRate rate{};
     State state = State::spare;
     pid_t process = -1;
     int control = -1;  // to it; -1: the worker has closed its reports
-    base::FileDescriptor reports;
-    base::FileDescriptor errors;  // its standard error
+    Pipe reports{};
+    Pipe errors{};                // its standard error
     WorkerText text{};            // that has come from there
-    MessageRate text_rate{};
     WorkerBroker broker{};        // in a sandbox
     Introduction introduction{};  // its client's
     Connection connection;        // that it has not taken yet
     base::FileDescriptor client;  // the connection that it has taken, until the client's end has been seen
-    std::string end_reason;
-    std::string late_reason;                 // if it has to be killed at the deadline
-    std::uint64_t most_memory = UINT64_MAX;  // of all its processes
-    Time kill_deadline = Time::max();        // if it has not exited by then
-    bool is_counted = false;                 // what it has said of its client's end
-    bool is_large = false;                   // when it was measured
-    bool is_killed = false;
-    bool has_exited = false;
+    Ending ending{};
+    Memory memory{};
+  };
+
+  // A worker's pipe, and its place in the list of what is polled.
+  struct Polled {
+    std::size_t place;
+    Worker* worker;
+    Pipe* pipe;
   };
 
   void assign(Connection connection);
@@ -149,8 +170,7 @@ class Workers {
   std::uint64_t latest_ = 0;  // worker
   std::list<Worker> workers_;
   WorkerBrokers brokers_;
-  std::vector<std::pair<std::size_t, Worker*>> polled_;         // by position in the list: reports
-  std::vector<std::pair<std::size_t, Worker*>> polled_errors_;  // the same for standard error
+  std::vector<Polled> polled_;
   Time next_heard_ = Time::max();  // when messages of one that is not in the list may be read again
   Time next_measure_{};            // of their memory
   Time next_look_{};               // at their brokers
