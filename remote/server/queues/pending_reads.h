@@ -27,15 +27,21 @@
 
 namespace cleave::remote::server {
 
+// A command of the driver's, which may be one of several parts of a command of the client's.
+struct CommandPart {
+  EventReference event;  // empty: a finish or a failure, which ends when all earlier commands have ended
+  EventReference first;  // of several parts: where profiling begins, and whose failure is the failure of all
+  std::uint32_t request = 0;  // not 0: an Answer is sent, with the data of a read
+  std::uint64_t at = 0;       // offset of a part's data in the read
+  bool more = false;          // other parts follow
+  Block data;                 // empty: it is in shared memory
+  // What has to live until the end: that memory which the command uses is pinned, or arrays that were passed to the driver. It
+  // should have copied these; NVIDIA's keeps the pointer of clEnqueueMigrateMemObjects while the command waits for a user event.
+  std::shared_ptr<const void> kept;
+};
+
 // A read, or a part of one, and the answer that it gets when it has ended.
-struct PendingRead {
-  EventReference event;
-  EventReference first;  // the event of the first of several parts
-  std::uint32_t request = 0;
-  std::uint64_t at = 0;              // offset of the data in the read
-  bool more = false;                 // other parts follow
-  Block data;                        // empty: it is in shared memory
-  std::shared_ptr<const void> kept;  // as Pending::kept, until the answer
+struct PendingRead : CommandPart {
   std::uint64_t number =
       0;                  // the order of enqueuing. This and the next two are used with PendingReads' locks
   bool ended = false;     // the driver has reported the end

@@ -18,13 +18,9 @@ constexpr std::size_t kMaxUnawaited = 64;
 void Queue::register_read(Pending& pending) {
   if (!pending.is_read || pending.request == 0 || pending.event.get() == nullptr) return;
   pending.read = std::make_shared<PendingRead>();
-  pending.read->event = pending.event.duplicate();
-  pending.read->first = pending.first.duplicate();
-  pending.read->request = pending.request;
-  pending.read->at = pending.at;
-  pending.read->more = pending.more;
-  pending.read->data = std::move(pending.data);
-  pending.read->kept = std::move(pending.kept);
+  static_cast<CommandPart&>(*pending.read) = {
+      pending.event.duplicate(), pending.first.duplicate(), pending.request, pending.at, pending.more,
+      std::move(pending.data),   std::move(pending.kept)};
   reads_.register_read(info_.id, info_.in_order, pending.read);
 }
 

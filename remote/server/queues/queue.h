@@ -56,25 +56,16 @@ struct RingSlot {
 
 // A command of the driver's that is in flight. One command of the client's may be several of these; the last of them `ends`
 // it.
-struct Pending {
-  EventReference event;  // empty: a finish or a failure, which ends when all earlier commands have ended
-  EventReference first;  // of several parts: where profiling begins, and whose failure is the failure of all
+struct Pending : CommandPart {
   std::uint64_t event_id = 0;  // not 0: a Completion is sent
-  std::uint32_t request = 0;   // not 0: an Answer is sent, with the data of a read
   bool is_read = false;
-  bool more = false;     // other parts follow
-  std::uint64_t at = 0;  // offset of a part's data in the read
-  Block data;
   std::uint64_t bytes = 0;            // of payload, which count as ended with it
   std::shared_ptr<RingSlot> slot;     // returned at the end
   bool ends = true;                   // the client's command ends with it
   std::uint64_t overhead = 0;         // of host memory that is kept until the end, in bytes
   std::uint64_t before = 0;           // set by the queue: commands without an event that end with it as well
   std::shared_ptr<PendingRead> read;  // set by the queue: the answer of a read, which another thread may send
-  // What has to live until the end: that memory which the command uses is pinned, or arrays that were passed to the driver. It
-  // should have copied these; NVIDIA's keeps the pointer of clEnqueueMigrateMemObjects while the command waits for a user event.
-  std::shared_ptr<const void> kept;
-  cl_int error = CL_SUCCESS;  // where the driver has not accepted it and there is no event
+  cl_int error = CL_SUCCESS;          // where the driver has not accepted it and there is no event
 
   static constexpr std::uint64_t kLargePayload = std::uint64_t{64} << 10U;
 
