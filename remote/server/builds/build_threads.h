@@ -24,7 +24,6 @@ class BuildThreads {
   // Runs `work` on one of the threads. False: too many builds are queued.
   bool run(std::function<void()> work);
 
-  // Whether a build is running or queued.
   bool is_busy();
 
  private:

@@ -27,7 +27,6 @@ CLEAVE_DECLARE(FetchContents)
 CLEAVE_DECLARE(KeepShared)
 #undef CLEAVE_DECLARE
 
-// Calls the handler of the command's message.
 void dispatch(SessionContext& session, const wire::Command& command);
 
 }  // namespace cleave::remote::server

@@ -13,6 +13,8 @@ namespace {
 constexpr cl_mem_flags kHostPointer = CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
 // Host access is checked by the client. So the driver must allow every access: a mapping for writing is read first.
 constexpr cl_mem_flags kHostAccess = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
+// The most bytes that an element of an image has.
+constexpr std::uint64_t kMaxElement = 16;
 
 cl_mem_flags driver_flags(cl_mem_flags flags, bool filled) {
   return (flags & ~(kHostPointer | kHostAccess)) | (filled ? CL_MEM_COPY_HOST_PTR : 0);
@@ -72,10 +74,9 @@ void create_memory(SessionContext& session, const wire::Command& command, std::u
   session.register_created(command, id, {Kind::memory, memory, registered_size}, error);
 }
 
-// At most, whatever the format; UINT64_MAX: more than there can be.
-std::uint64_t bytes_of(const cl_image_desc& desc) {
-  constexpr std::uint64_t kMaxElement = 16;
-  std::uint64_t size = kMaxElement;
+// UINT64_MAX: more than there can be.
+std::uint64_t bytes_of(const cl_image_desc& desc, std::uint64_t element) {
+  std::uint64_t size = element;
   for (const std::size_t one :
        {desc.image_width, desc.image_height, desc.image_depth, desc.image_array_size}) {
     if (one > 0 && __builtin_mul_overflow(size, one, &size)) return UINT64_MAX;
@@ -193,14 +194,11 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
     return session.cl.clCreateImage(context, message.flags(), &format, &desc, contents, error);
   };
   if (message.trial() != wire::Trial::no)
-    return try_creation(session, command, message.trial(), bytes_of(desc), CL_INVALID_IMAGE_SIZE, try_image);
+    return try_creation(session, command, message.trial(), bytes_of(desc, kMaxElement), CL_INVALID_IMAGE_SIZE,
+                        try_image);
   const auto element = probe_element_size(session, context, format);
-  std::uint64_t size = element.value_or(1);
-  for (const std::size_t one :
-       {desc.image_width, desc.image_height, desc.image_depth, desc.image_array_size}) {
-    if (one > 0 && __builtin_mul_overflow(size, one, &size))
-      return session.reply(command, message.id(), CL_INVALID_IMAGE_SIZE);
-  }
+  const std::uint64_t size = bytes_of(desc, element.value_or(1));
+  if (size == UINT64_MAX) return session.reply(command, message.id(), CL_INVALID_IMAGE_SIZE);
   if (filled && (!element || command.payload() != size))
     return session.reply(command, message.id(), CL_INVALID_IMAGE_DESCRIPTOR);
   create_memory(session, command, message.id(), size, 0, [&](void* contents, cl_int* error) {

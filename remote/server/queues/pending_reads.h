@@ -59,7 +59,6 @@ class PendingReads {
   // Registers a read that has been enqueued. Reads of an in-order queue are registered in their order.
   void register_read(std::uint64_t queue, bool in_order, const std::shared_ptr<PendingRead>& read);
 
-  // Whether there are reads whose data has not been sent.
   [[nodiscard]] bool has_unsent() const { return unsent_.load(std::memory_order_acquire) != 0; }
 
   // Returns when the data of all reads that had ended before the call has been sent. If all of them are of the caller's own

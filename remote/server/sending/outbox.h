@@ -31,7 +31,6 @@ class Outbox {
   // Sends and clears the frame. An empty one is a heartbeat, with the totals of what has ended.
   void send(EventsFrame& frame);
 
-  // Sends what kernels have printed, if anything.
   void send_kernel_output();
 
   // Tells the client why the server ends the connection.

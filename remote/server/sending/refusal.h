@@ -10,7 +10,6 @@
 
 namespace cleave::remote::server {
 
-// Tells the client that it is refused.
 void send_refusal(Stream& stream, wire::Refusal reason, const std::string& text);
 
 }  // namespace cleave::remote::server

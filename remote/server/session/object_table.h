@@ -122,7 +122,6 @@ class ObjectTable {
   void set_place(cl_device_id device, DevicePlace place);
   [[nodiscard]] std::optional<DevicePlace> place_of(cl_device_id device) const;
 
-  // The object of this id, of any kind.
   [[nodiscard]] std::optional<Object> find(std::uint64_t id) const;
 
   // The driver's handle; null if there is no object of this kind and id.

@@ -8,6 +8,7 @@
 
 #include <sys/stat.h>
 
+#include "base/file_descriptor.h"
 #include "daemon/service_manager.h"
 #include "remote/server/processes/log.h"
 
@@ -48,10 +49,9 @@ void ClientCountFile::write(unsigned clients) {
   if (path_.empty()) return;
   const std::string text = std::to_string(std::max(clients, 1U)) + "\n";
   const std::string next = path_ + ".new";
-  const int file = ::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-  const bool written =
-      file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  if (file >= 0) ::close(file);
+  const base::FileDescriptor file(
+      ::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
+  const bool written = file.is_open() && base::write_all(file.get(), text);
   if (!written || std::rename(next.c_str(), path_.c_str()) != 0) log_line(path_ + " cannot be written");
 }
 
