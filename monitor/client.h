@@ -15,7 +15,7 @@
 #include "cleave/monitor.h"
 #include "daemon/asio.h"
 #include "monitor/client_input.h"
-#include "monitor/domains.h"
+#include "monitor/hypervisor/domains.h"
 
 namespace cleave::monitor {
 

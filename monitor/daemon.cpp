@@ -6,7 +6,7 @@
 
 #include "cleave/monitor.h"
 #include "daemon/peer_key.h"
-#include "monitor/libvirt_uri.h"
+#include "monitor/hypervisor/libvirt_uri.h"
 #include "monitor/metrics.h"
 
 namespace cleave::monitor {

@@ -12,10 +12,10 @@
 #include "daemon/http.h"
 #include "daemon/listener.h"
 #include "monitor/hub.h"
+#include "monitor/hypervisor/watcher.h"
 #include "monitor/options.h"
 #include "monitor/periodic_timer.h"
 #include "monitor/totals.h"
-#include "monitor/watcher.h"
 
 namespace cleave::monitor {
 

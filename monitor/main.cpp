@@ -11,7 +11,7 @@
 #include "daemon/service_manager.h"
 #include "monitor/daemon.h"
 #include "monitor/descriptors.h"
-#include "monitor/libvirt.h"
+#include "monitor/hypervisor/libvirt.h"
 #include "monitor/options.h"
 
 #include <asio/signal_set.hpp>

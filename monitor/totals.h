@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "monitor/watcher.h"
+#include "monitor/hypervisor/watcher.h"
 
 namespace cleave::monitor {
 

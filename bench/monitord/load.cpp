@@ -27,7 +27,7 @@
 #include "base/file_descriptor.h"
 #include "base/socket_address.h"
 #include "monitor/daemon.h"
-#include "monitor/libvirt.h"
+#include "monitor/hypervisor/libvirt.h"
 
 #include <libvirt/libvirt.h>
 

@@ -3,7 +3,7 @@
     Daemon    cleave-monitord: of the neighbours where they are domains, else of this host
     Stand-in  for neighbours that are processes: what the daemon would say if they were domains, without libvirt. The kernel's
               times are those that libvirt reads of a domain's virtual processors, and the formula is the daemon's
-              (monitor/pressure.h)
+              (monitor/hypervisor/pressure.h)
 """
 
 import math

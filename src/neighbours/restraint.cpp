@@ -14,7 +14,7 @@ std::size_t slices_at(unsigned restraint, std::size_t most) {
 
 namespace {
 
-// The least change of a pressure that is sure to be sent, as a share of it (monitor/pressure.h).
+// The least change of a pressure that is sure to be sent, as a share of it (monitor/hypervisor/pressure.h).
 double resolution(double pressure) { return std::max(0.05, 0.005 / pressure); }
 
 }  // namespace

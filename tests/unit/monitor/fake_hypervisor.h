@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "monitor/hypervisor.h"
+#include "monitor/hypervisor/hypervisor.h"
 
 namespace cleave::monitor {
 

@@ -1,6 +1,6 @@
 // The real libvirt, with its test driver: all connections of a process to test:///default see the same
 // domains.
-#include "monitor/libvirt.h"
+#include "monitor/hypervisor/libvirt.h"
 
 #include <dlfcn.h>
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "monitor/watcher.h"
+#include "monitor/hypervisor/watcher.h"
 #include "tests/kit/eventually.h"
 #include "tests/kit/temporary_folder.h"
 

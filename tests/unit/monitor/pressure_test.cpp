@@ -1,4 +1,4 @@
-#include "monitor/pressure.h"
+#include "monitor/hypervisor/pressure.h"
 
 #include <cmath>
 

@@ -2,7 +2,7 @@
 #include <string_view>
 #include <utility>
 
-#include "monitor/libvirt.h"
+#include "monitor/hypervisor/libvirt.h"
 
 #include <libvirt/libvirt.h>
 #include <libvirt/virterror.h>

@@ -1,4 +1,4 @@
-#include "monitor/libvirt_uri.h"
+#include "monitor/hypervisor/libvirt_uri.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "monitor/watcher.h"
+#include "monitor/hypervisor/watcher.h"
 
 #include <algorithm>
 #include <utility>

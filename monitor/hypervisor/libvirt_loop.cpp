@@ -1,4 +1,4 @@
-#include "monitor/libvirt.h"
+#include "monitor/hypervisor/libvirt.h"
 
 #include <libvirt/libvirt.h>
 #include <libvirt/virterror.h>

@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "monitor/hypervisor.h"
+#include "monitor/hypervisor/hypervisor.h"
 
 namespace cleave::monitor {
 

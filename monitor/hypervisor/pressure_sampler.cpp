@@ -1,4 +1,4 @@
-#include "monitor/pressure_sampler.h"
+#include "monitor/hypervisor/pressure_sampler.h"
 
 #include <algorithm>
 #include <exception>

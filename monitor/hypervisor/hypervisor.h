@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "monitor/domains.h"
-#include "monitor/pressure.h"
+#include "monitor/hypervisor/domains.h"
+#include "monitor/hypervisor/pressure.h"
 
 namespace cleave::monitor {
 

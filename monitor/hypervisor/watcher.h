@@ -16,8 +16,8 @@
 #include <thread>
 
 #include "base/mutex.h"
-#include "monitor/hypervisor.h"
-#include "monitor/pressure_sampler.h"
+#include "monitor/hypervisor/hypervisor.h"
+#include "monitor/hypervisor/pressure_sampler.h"
 
 namespace cleave::monitor {
 
@@ -34,7 +34,7 @@ struct WatcherOptions {
 struct Report {
   bool connected = false;
   std::optional<Counts> counts;    // empty: not known
-  std::optional<double> pressure;  // from 0 to 1 (monitor/pressure.h); empty: not known
+  std::optional<double> pressure;  // from 0 to 1 (monitor/hypervisor/pressure.h); empty: not known
   TimePoint listed;                // when the last listing was complete; has no meaning without counts
   TimePoint pressure_due = TimePoint::max();  // the next sample of the pressure comes no later
 

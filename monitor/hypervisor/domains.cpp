@@ -1,4 +1,4 @@
-#include "monitor/domains.h"
+#include "monitor/hypervisor/domains.h"
 
 #include <algorithm>
 #include <functional>

@@ -28,7 +28,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "monitor/domains.h"
+#include "monitor/hypervisor/domains.h"
 
 namespace cleave::monitor {
 

@@ -14,14 +14,14 @@
 #include <thread>
 
 #include "base/mutex.h"
-#include "monitor/hypervisor.h"
-#include "monitor/pressure.h"
+#include "monitor/hypervisor/hypervisor.h"
+#include "monitor/hypervisor/pressure.h"
 
 namespace cleave::monitor {
 
 struct PressureOptions {
   std::chrono::milliseconds interval{500};  // between samples
-  // The time for which this host's processes have waited (monitor/pressure.h). Null: it does not describe the domains.
+  // The time for which this host's processes have waited (monitor/hypervisor/pressure.h). Null: it does not describe the domains.
   std::function<std::optional<std::chrono::nanoseconds>()> host_stall = nullptr;
 };
 
