@@ -12,7 +12,7 @@
 
 #include "remote/client/link/connection.h"
 #include "remote/client/link/wire_types.h"
-#include "tests/unit/remote/scripted_server.h"
+#include "tests/unit/remote/client/scripted_server.h"
 
 namespace cleave::remote::client {
 namespace {

@@ -24,7 +24,7 @@
 #include "remote/protocol/limits.h"
 #include "tests/kit/eventually.h"
 #include "tests/kit/temporary_folder.h"
-#include "tests/unit/remote/scripted_server.h"
+#include "tests/unit/remote/client/scripted_server.h"
 
 namespace cleave::remote::client {
 namespace {
