@@ -78,18 +78,30 @@ cl_int CL_API_CALL get_platform_ids(cl_uint entries, cl_platform_id* platforms, 
   return CL_OUT_OF_HOST_MEMORY;
 }
 
-// The remote platform if there is no other, or if the settings put it first. Else the loader chooses.
-cl_platform_id default_platform() try {
+// Whether the platform's first device of the type is of a server that is lost. If that is not known yet, it may be found only when a
+// context is created.
+bool is_lost(cl_platform_id platform, cl_device_type type) {
+  const Table& table = table_for(platform);
+  cl_device_id device = nullptr;
+  cl_bool available = CL_TRUE;
+  return table.clGetDeviceIDs(platform, type, 1, &device, nullptr) == CL_SUCCESS &&
+         table.clGetDeviceInfo(device, CL_DEVICE_AVAILABLE, sizeof available, &available, nullptr) ==
+             CL_SUCCESS &&
+         available == CL_FALSE;
+}
+
+// The remote platform if there is no other, or if the settings put it first and its server is there. Else the loader chooses.
+cl_platform_id default_platform(cl_device_type type = CL_DEVICE_TYPE_DEFAULT) try {
   const std::vector<cl_platform_id> all = all_platforms();
-  const bool is_chosen = all.size() == 1 || (!all.empty() && remote.first);
-  return is_chosen && is_remote_platform(all[0]) ? all[0] : nullptr;
+  if (all.empty() || !is_remote_platform(all[0])) return nullptr;
+  return all.size() == 1 || (remote.first && !is_lost(all[0], type)) ? all[0] : nullptr;
 } catch (...) {
   return nullptr;
 }
 
 cl_int CL_API_CALL get_device_ids(cl_platform_id platform, cl_device_type type, cl_uint entries,
                                   cl_device_id* devices, cl_uint* count) {
-  if (platform == nullptr) platform = default_platform();
+  if (platform == nullptr) platform = default_platform(type);
   return table_for(platform).clGetDeviceIDs(platform, type, entries, devices, count);
 }
 
@@ -118,9 +130,21 @@ cl_platform_id platform_in(const cl_context_properties* properties) {
 
 cl_context CL_API_CALL create_context_from_type(const cl_context_properties* properties, cl_device_type type,
                                                 Notify notify, void* user_data, cl_int* error_ret) {
-  cl_platform_id platform = platform_in(properties);
-  if (platform == nullptr) platform = default_platform();
-  return table_for(platform).clCreateContextFromType(properties, type, notify, user_data, error_ret);
+  const auto create = [&](cl_platform_id platform, cl_int* error) {
+    return table_for(platform).clCreateContextFromType(properties, type, notify, user_data, error);
+  };
+  const cl_platform_id named = platform_in(properties);
+  const cl_platform_id platform = named != nullptr ? named : default_platform(type);
+  if (named != nullptr || !is_client_handle(platform)) return create(platform, error_ret);
+  cl_int error = CL_SUCCESS;
+  cl_context context = create(platform, &error);
+  // The loss of the server has just been found: the loader chooses, if it can.
+  if (error == CL_DEVICE_NOT_AVAILABLE) {
+    context = create(nullptr, nullptr);
+    if (context != nullptr) error = CL_SUCCESS;
+  }
+  if (error_ret != nullptr) *error_ret = error;
+  return context;
 }
 
 cl_int CL_API_CALL unload_platform_compiler(cl_platform_id platform) {

@@ -2,8 +2,8 @@
 the names tell them apart."""
 
 from support.options import OPTIONS, VENDOR, main
-from support.programs import driver_icd
-from support.remote import RemoteTest
+from support.programs import LOAD_METHODS, driver_icd
+from support.remote import RemoteTest, ScriptedClient
 
 SIDE = 16
 LOCAL, REMOTE = "Oclgrind: ok", "Portable Computing Language (remote): ok"
@@ -49,6 +49,19 @@ class Prefer(RemoteTest):
     def test_server_that_cannot_be_reached_leaves_the_local_platforms(self):
         self.server.kill()
         self.assertEqual(self.run_once("preload", "remote"), (LOCAL, []))
+
+    def test_lost_server_leaves_calls_without_a_platform_to_the_local_ones(self):
+        for method in ("preload", "layer"):
+            with self.subTest(method=method):
+                server = self.start_server(self.own_folder() / method)
+                environment = self.client_environment(server.addresses["tcp"], OCL_ICD_VENDORS=driver_icd("oclgrind"),
+                                                      CLEAVE_REMOTE_PREFER="remote", **LOAD_METHODS[method][1])
+                client = ScriptedClient(environment, OPTIONS.programs / "first_platform", SIDE, "--default", "--lines")
+                self.addCleanup(client.stop)
+                self.assertEqual(client.execute("work"), REMOTE)
+                server.kill()
+                for _ in range(2):  # the call that finds out, and one that comes later
+                    self.assertEqual(client.execute("work"), LOCAL)
 
 
 if __name__ == "__main__":

@@ -4,9 +4,11 @@
 //   first_platform SIDE      of the matrices
 //
 // With --default: on the default platform's device, with a context from clCreateContextFromType that names no platform.
+// With --lines behind it: once for each line of the input.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -78,11 +80,15 @@ void work(bool by_default, std::size_t side) {
 
 int main(int count, char** arguments) {
   if (count < 2) {
-    std::fprintf(stderr, "usage: %s SIDE [--default]\n", arguments[0]);
+    std::fprintf(stderr, "usage: %s SIDE [--default [--lines]]\n", arguments[0]);
     return 2;
   }
   const auto side = static_cast<std::size_t>(std::atoi(arguments[1]));
   const bool by_default = count > 2 && std::strcmp(arguments[2], "--default") == 0;
+  if (count > 3) {
+    for (std::string line; std::getline(std::cin, line); std::fflush(stdout)) work(by_default, side);
+    return 0;
+  }
   work(by_default, side);
   return 0;
 }
