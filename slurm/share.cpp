@@ -108,8 +108,10 @@ StepSettings settings_of(const Site& site, const Libraries& libraries, const Ste
   add("CLEAVE_TENANT", "slurm-" + step.job + "." + step.name);
   add("CLEAVE_REGISTRY", site.registry.empty() ? kDefaultRegistry : site.registry);
   // For the epilog, which reads how much memory they had.
-  if (site.accounting && !step.folder.empty() && lookup("CLEAVE_STATS").value_or("").empty()) {
-    settings.variables.push_back({"CLEAVE_STATS", step.folder + "/%p.json"});
+  const std::string stats = lookup("CLEAVE_STATS").value_or("");
+  if (site.accounting && !step.folder.empty() && (stats.empty() || stats == "explain")) {
+    settings.variables.push_back(
+        {"CLEAVE_STATS", stats + (stats.empty() ? "" : ",") + step.folder + "/%p.json"});
   }
   if (site.face == Site::Face::preload) add_libraries(libraries, lookup, settings.variables);
   return settings;

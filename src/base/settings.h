@@ -91,7 +91,7 @@ struct RemoteSettings {
   std::chrono::milliseconds timeout{10'000};  // without an answer for this long, a server counts as lost
   bool compression = true;                    // where it pays
   std::string token_file;                     // empty: no token
-  // PEM files for TLS. Empty: the system's authorities, and no client certificate.
+  // PEM files for TLS. Empty: the system's authorities, no client certificate, and a key in the certificate's file.
   std::string authorities;
   std::string certificate;
   std::string key;

@@ -238,15 +238,11 @@ bool parse_min_items(Settings& settings, std::string_view text) {
   return true;
 }
 
-bool parse_binaries(Settings& settings, std::string_view text) {
-  constexpr Choice<bool> kChoices[] = {{"unsplit", false}, {"trust", true}, {"whole", false}};
-  return parse_choice(text, kChoices, settings.trust_binaries);
-}
-
-bool parse_monitor_trust(Settings& settings, std::string_view text) {
-  constexpr Choice<MonitorTrust> kChoices[] = {
-      {"system", MonitorTrust::system}, {"owner", MonitorTrust::owner}, {"any", MonitorTrust::any}};
-  return parse_choice(text, kChoices, settings.monitor_trust);
+// `binary:*` vouches for programs made from unknown binaries. No kernel has a name like it.
+bool parse_allow(Settings& settings, std::string_view text) {
+  parse_patterns(settings.allow, text);
+  settings.trust_binaries = std::erase(settings.allow, "binary:*") > 0;
+  return true;
 }
 
 bool parse_vms(Settings& settings, std::string_view text) {
@@ -263,8 +259,15 @@ bool is_connectable(const std::optional<Address>& address) {
   return address->kind != Address::Kind::vsock || address->cid != Address::kAnyCid;
 }
 
+bool parse_monitor_trust(Settings& settings, std::string_view text) {
+  constexpr Choice<MonitorTrust> kChoices[] = {
+      {"system", MonitorTrust::system}, {"owner", MonitorTrust::owner}, {"any", MonitorTrust::any}};
+  return parse_choice(text, kChoices, settings.monitor_trust);
+}
+
 bool add_source(Settings& settings, std::string_view name) {
   constexpr std::string_view kFile = "file:";
+  constexpr std::string_view kTrust = "trust:";
   NeighbourSources& sources = settings.sources;
   if (name == "peers") return sources.peers = true, true;
   if (name.starts_with(kFile)) {
@@ -274,6 +277,7 @@ bool add_source(Settings& settings, std::string_view name) {
   sources.monitor = true;
   if (name == "monitor") return true;
   if (name == "busy") return settings.count_by = CountBy::busy, true;
+  if (name.starts_with(kTrust)) return parse_monitor_trust(settings, name.substr(kTrust.size()));
   const auto address = parse_address(name);
   if (!is_connectable(address) || settings.monitor) return false;
   return settings.monitor = address, true;
@@ -283,10 +287,12 @@ bool add_source(Settings& settings, std::string_view name) {
 bool parse_sources(Settings& settings, std::string_view text) {
   Settings parsed;
   parsed.sources.monitor = false;
+  parsed.monitor_trust = settings.monitor_trust;
   const auto add = [&](std::string_view name) { return add_source(parsed, name); };
   if (text.empty() || text.ends_with(',') || !for_each_part(text, ',', add)) return false;
   settings.sources = std::move(parsed.sources);
   settings.count_by = parsed.count_by;
+  settings.monitor_trust = parsed.monitor_trust;
   settings.monitor = std::move(parsed.monitor);
   return true;
 }
@@ -326,6 +332,24 @@ bool parse_path(Settings& settings, std::string_view text) {
   return settings.*kMember = kOff && text == "off" ? "" : text, true;
 }
 
+// `explain` alone leaves the file that the statistics go to as it was.
+bool parse_stats(Settings& settings, std::string_view text) {
+  constexpr std::string_view kExplain = "explain";
+  std::string_view file = text;
+  settings.explain = text == kExplain || text.starts_with("explain,");
+  if (settings.explain) file.remove_prefix(std::min(kExplain.size() + 1, file.size()));
+  if (!file.empty()) settings.stats = file;
+  return true;
+}
+
+// A key that is not named is in the certificate's file.
+bool parse_certificate(Settings& settings, std::string_view text) {
+  const std::size_t comma = std::min(text.find(','), text.size());
+  settings.remote.certificate = text.substr(0, comma);
+  settings.remote.key = text.substr(std::min(comma + 1, text.size()));
+  return true;
+}
+
 template <std::string RemoteSettings::*kMember>
 bool parse_remote_path(Settings& settings, std::string_view text) {
   return settings.remote.*kMember = text, true;
@@ -334,7 +358,6 @@ bool parse_remote_path(Settings& settings, std::string_view text) {
 constexpr RenamedValue kRenamedValues[] = {
     {"wait.mode", "polite", "sleeping"},
     {"turns.mode", "needed", "auto"},
-    {"split.binaries", "whole", "unsplit"},
     {"remote.prefer", "auto", "local",
      "Cleave no longer chooses by what earlier runs cost: say local, or remote "
      "where servers pay (docs/remote.md)"}};
@@ -359,9 +382,8 @@ const std::vector<Setting>& settings_list() {
        parse_min_items},
       {"CLEAVE_DENY", "split.deny", "", "kernel names or patterns such as scan_*, separated by commas",
        [](Settings& s, std::string_view text) { return parse_patterns(s.deny, text); }},
-      {"CLEAVE_ALLOW", "split.allow", "", "kernel names or patterns such as scan_*, separated by commas",
-       [](Settings& s, std::string_view text) { return parse_patterns(s.allow, text); }},
-      {"CLEAVE_BINARIES", "split.binaries", "unsplit", "unsplit or trust", parse_binaries},
+      {"CLEAVE_ALLOW", "split.allow", "",
+       "kernel names or patterns such as scan_*, or binary:*, separated by commas", parse_allow},
       {"CLEAVE_LAUNCH", "launch.mode", "auto", "auto, sequential, queued or pipelined", parse_launch_mode},
       {"CLEAVE_WAIT", "wait.mode", "auto", "auto, native or sleeping", parse_wait_mode},
       {"CLEAVE_TURNS", "turns.mode", "auto", "auto, on or off", parse_turn_mode},
@@ -379,16 +401,13 @@ const std::vector<Setting>& settings_list() {
        parse_limit_of_memory},
       {"CLEAVE_VMS", "neighbours.count", "", "the number of running VMs, from 1 to 100000", parse_vms},
       {"CLEAVE_NEIGHBOURS", "neighbours.source", "monitor",
-       "monitor, the address of one (unix:PATH, tcp:HOST:PORT or vsock:CID:PORT), busy, peers or file:PATH, "
-       "or several of them separated by commas",
+       "monitor, the address of one (unix:PATH, tcp:HOST:PORT or vsock:CID:PORT), busy, trust:system, "
+       "trust:owner, trust:any, peers or file:PATH, or several of them separated by commas",
        parse_sources},
-      {"CLEAVE_MONITOR_TRUST", "neighbours.trust", "owner", "system, owner or any", parse_monitor_trust},
       {"CLEAVE_REGISTRY", "neighbours.registry", CLEAVE_REGISTRY_FOLDER, "off, or the full path of a folder",
        parse_registry},
-      {"CLEAVE_STATS", "observe.stats", "", "stderr, or the path of a file",
-       parse_path<&Settings::stats, false>},
-      {"CLEAVE_EXPLAIN", "observe.explain", "false", "true or false",
-       [](Settings& s, std::string_view text) { return parse_bool(text, s.explain); }},
+      {"CLEAVE_STATS", "observe.stats", "",
+       "stderr or the path of a file, or explain, or both separated by a comma", parse_stats},
       {"CLEAVE_TRACE", "observe.trace", "", "off, or the path of a file", parse_path<&Settings::trace>},
       {"CLEAVE_CACHE", "cache", "~/.cache/cleave", "off, or the path of a folder",
        parse_path<&Settings::cache>},
@@ -411,10 +430,9 @@ const std::vector<Setting>& settings_list() {
        parse_remote_path<&RemoteSettings::token_file>},
       {"CLEAVE_REMOTE_CA", "remote.ca", "", "the path of a file of PEM certificates",
        parse_remote_path<&RemoteSettings::authorities>},
-      {"CLEAVE_REMOTE_CERT", "remote.cert", "", "the path of a PEM certificate",
-       parse_remote_path<&RemoteSettings::certificate>},
-      {"CLEAVE_REMOTE_KEY", "remote.key", "", "the path of a PEM key",
-       parse_remote_path<&RemoteSettings::key>},
+      {"CLEAVE_REMOTE_CERT", "remote.cert", "",
+       "the path of a PEM file with a certificate and its key, or the paths of both separated by a comma",
+       parse_certificate},
   });
   return *list;
 }

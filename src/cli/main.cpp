@@ -131,9 +131,8 @@ void add_run(CLI::App& app, RunRequest& request) {
                                        "Report on standard error what was split, or as JSON in FILE")
       ->expected(0, 1)
       ->type_name("[=FILE]");
-  const auto set_explain = [&] { request.settings.emplace_back("CLEAVE_EXPLAIN", "true"); };
-  run.add_flag_callback("--explain", set_explain,
-                        "Say on standard error which launches were not split, why, and what to do about it");
+  run.add_flag("--explain", request.explain,
+               "Say on standard error which launches were not split, why, and what to do about it");
   const auto set_trace = [&](const std::string& file) {
     request.settings.emplace_back("CLEAVE_TRACE", absolute(file));
   };

@@ -133,7 +133,7 @@ bool MonitorSource::is_trusted() {
   const std::string why = reason_for_distrust(connection_.fd(), address, trust_);
   if (why.empty()) return true;
   // Reported for a default address, too: something has been put there.
-  warn(endpoint() + " " + why + " and is not believed: name another or set neighbours.trust");
+  warn(endpoint() + " " + why + " and is not believed: name another, or add trust:any to CLEAVE_NEIGHBOURS");
   return false;
 }
 

@@ -106,6 +106,12 @@ bool set_environment(const Installation& cleave, const std::string& program) {
   return true;
 }
 
+void add_explanation() {
+  const std::string stats = environment("CLEAVE_STATS");
+  if (stats == "explain" || stats.starts_with("explain,")) return;
+  set("CLEAVE_STATS", stats.empty() ? "explain" : "explain," + stats);
+}
+
 int exec_program(const std::vector<std::string>& command) {
   std::vector<char*> arguments;
   arguments.reserve(command.size() + 1);
@@ -123,6 +129,7 @@ int run(const RunRequest& request) {
   const Installation cleave = find_installation();
   if (!is_complete(cleave) || !set_environment(cleave, request.command.front())) return 1;
   for (const auto& [name, value] : request.settings) set(name.c_str(), value);
+  if (request.explain) add_explanation();
   return exec_program(request.command);
 }
 

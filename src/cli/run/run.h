@@ -9,6 +9,7 @@ namespace cleave::cli {
 
 struct RunRequest {
   std::vector<std::pair<std::string, std::string>> settings;  // environment variables and their values
+  bool explain = false;                                       // whatever statistics are wanted
   std::vector<std::string> command;                           // the program and its arguments
 };
 

@@ -133,7 +133,7 @@ UnsplitText kernel_text(UnsplitReason why) {
       return {"the kernel comes from a binary of unknown origin, or is built into the driver",
               "create the program from its source (if it keeps binaries itself, have them made anew under "
               "Cleave); "
-              "or, if its kernels cannot notice a split, set CLEAVE_BINARIES=trust"};
+              "or, if its kernels cannot notice a split, set CLEAVE_ALLOW=binary:*"};
     case UnsplitReason::waiting_groups:
       return {
           "the kernel's work-groups may communicate, and the device may hold all of them at once, so that "

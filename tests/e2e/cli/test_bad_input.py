@@ -38,7 +38,7 @@ class BadInput(CommandTest):
         table = rows("Values", 3)
         known = re.findall(r'\{"(CLEAVE_\w+)"', SETTINGS.read_text())
         without_wrong_values = {"CLEAVE_DENY", "CLEAVE_ALLOW", "CLEAVE_STATS", "CLEAVE_TRACE", "CLEAVE_CACHE", "CLEAVE_NEXT",
-                                "CLEAVE_REMOTE_TOKEN_FILE", "CLEAVE_REMOTE_CA", "CLEAVE_REMOTE_CERT", "CLEAVE_REMOTE_KEY"}
+                                "CLEAVE_REMOTE_TOKEN_FILE", "CLEAVE_REMOTE_CA", "CLEAVE_REMOTE_CERT"}
         self.assertEqual({row[0] for row in table}, set(known) - without_wrong_values, "every setting has a row")
         for setting, value, expected in table:
             with self.subTest(setting):

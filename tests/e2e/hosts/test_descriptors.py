@@ -51,7 +51,7 @@ class Descriptors(EveryWayTest):
         self.addCleanup(monitor.close)
         everything = {
             "CLEAVE_TURNS": "on", "CLEAVE_MEMORY_LIMIT": "1G", "CLEAVE_TRACE": folder / "trace.json",
-            "CLEAVE_CACHE": folder / "cache", "CLEAVE_NEIGHBOURS": f"unix:{folder}/monitor", "CLEAVE_MONITOR_TRUST": "any",
+            "CLEAVE_CACHE": folder / "cache", "CLEAVE_NEIGHBOURS": f"unix:{folder}/monitor,trust:any",
             "CLEAVE_REGISTRY": folder / "registry", "CLEAVE_SPLIT": "budget",
         }
         run = self.run_by(way, OPTIONS.programs / "standard_descriptors", folder / "out", **everything)

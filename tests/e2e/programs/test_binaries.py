@@ -16,8 +16,8 @@ class Binaries(ProgramTest):
     def test_program_from_its_own_binary_is_split(self):
         command = PYTHON, HERE / "binary_programs.py"
         native = self.run_native(*command)
-        for binaries in ("unsplit", "trust"):
-            run = self.run_cleave(native, *command, CLEAVE_BINARIES=binaries)
+        for allowed in ("", "binary:*"):
+            run = self.run_cleave(native, *command, CLEAVE_ALLOW=allowed)
             self.assertSplit(run, 2, 14)
 
     def test_binary_that_an_earlier_process_stored_is_split(self):

@@ -18,7 +18,7 @@ class ClInfo(ProgramTest):
 
     def test_a_summary_says_that_nothing_was_launched(self):
         for method in ("preload", "run"):
-            for settings in ({"CLEAVE_STATS": "stderr"}, {"CLEAVE_EXPLAIN": "true"}, {"CLEAVE_STATS": "stderr", "CLEAVE_EXPLAIN": "1"}):
+            for settings in ({"CLEAVE_STATS": "stderr"}, {"CLEAVE_STATS": "explain"}, {"CLEAVE_STATS": "explain,stderr"}):
                 run = self.run_program(method, *clinfo("--list"), **settings)
                 self.assertEqual(run.err, "cleave: no launches\n", run)
 

@@ -47,5 +47,5 @@ class Certificates:
     def variables(self, certificate=None):
         """The client's settings."""
         certificate = certificate or self.client
-        return {"CLEAVE_REMOTE_CA": self.ours.path, "CLEAVE_REMOTE_CERT": certificate,
-                "CLEAVE_REMOTE_KEY": certificate.with_suffix(".key")}
+        return {"CLEAVE_REMOTE_CA": self.ours.path,
+                "CLEAVE_REMOTE_CERT": f"{certificate},{certificate.with_suffix('.key')}"}

@@ -256,7 +256,7 @@ class Messages(TlsTest):
                            **self.certificates.variables(stranger))
         self.assertRefused(self.server, "TLS: .*expired", "certificate has expired", **self.certificates.variables(expired))
         self.assertRefused(self.server, "TLS: .*certificate required", "did not return a certificate",
-                           CLEAVE_REMOTE_CERT="", CLEAVE_REMOTE_KEY="")
+                           CLEAVE_REMOTE_CERT="")
         self.assertStillServes()
 
     def test_server_certificates_for_another_name_or_time(self):
@@ -286,7 +286,7 @@ class Messages(TlsTest):
     def test_unusable_files_are_named(self):
         client = self.certificates.client
         for settings, message in (({"CLEAVE_REMOTE_CA": client.with_suffix(".key")}, "client.key cannot be used"),
-                                  ({"CLEAVE_REMOTE_KEY": self.certificates.ours.path.with_suffix(".key")},
+                                  ({"CLEAVE_REMOTE_CERT": f"{client},{self.certificates.ours.path.with_suffix('.key')}"},
                                    "ours.key cannot be used"),
                                   ({"CLEAVE_REMOTE_CERT": self.folder / "absent.pem"}, "absent.pem cannot be used")):
             self.assertRegex(self.refusal(**settings), f"cannot be used: TLS: .*{message}")
@@ -304,7 +304,7 @@ class Messages(TlsTest):
         other.write_text("another one\n")
         token.chmod(0o600)
         server = self.start("asks", "--token-file", token, asks=False)
-        no_certificate = {"CLEAVE_REMOTE_CERT": "", "CLEAVE_REMOTE_KEY": ""}
+        no_certificate = {"CLEAVE_REMOTE_CERT": ""}
         for file in ("", other):
             self.assertRefused(server, "the server refused: the token is wrong or missing", "refused: the token is wrong",
                                CLEAVE_REMOTE_TOKEN_FILE=file, **no_certificate)

@@ -157,7 +157,7 @@ std::vector<Case> cases() {
        [](auto& fixture) {
          return launch_range(fixture, {127, 1});
        }},
-      {"ForeignBinary", UnsplitReason::binary, "a binary of unknown origin", "CLEAVE_BINARIES=trust", usual,
+      {"ForeignBinary", UnsplitReason::binary, "a binary of unknown origin", "CLEAVE_ALLOW=binary:*", usual,
        gpu, launch_foreign_binary},
       {"Assembly", UnsplitReason::kernel, "cannot hide", "do without `asm`", usual, gpu,
        [](auto& fixture) { return fixture.launch(fixture.make_kernel(kAssembly)); }},

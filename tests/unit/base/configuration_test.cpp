@@ -270,8 +270,6 @@ TEST_F(ConfigurationTest, RenamedValueIsAcceptedWithOneNotice) {
   EXPECT_THAT(configuration.notices,
               ElementsAre(AllOf(HasSubstr("CLEAVE_WAIT"), HasSubstr("polite"), HasSubstr("\"sleeping\""))));
   EXPECT_EQ(configuration.settings.policy.kind, SplitPolicy::Kind::alpha);
-  EXPECT_FALSE(with({{"CLEAVE_BINARIES", "whole"}}).settings.trust_binaries);
-  EXPECT_THAT(with({{"CLEAVE_BINARIES", "whole"}}).notices, ElementsAre(HasSubstr("\"unsplit\"")));
   EXPECT_FALSE(with({{"CLEAVE_REMOTE_PREFER", "auto"}}).settings.remote.first);
   EXPECT_THAT(with({{"CLEAVE_REMOTE_PREFER", "auto"}}).notices,
               ElementsAre(AllOf(HasSubstr("CLEAVE_REMOTE_PREFER=\"auto\""), HasSubstr("means \"local\""))));
@@ -301,9 +299,13 @@ TEST_F(ConfigurationTest, OldNamesKeepTheirMeaningWhereThereIsANewOne) {
                  {"CLEAVE_COUNT_BY", "busy"},
                  {"CLEAVE_ICD_NAME", "cleave"},
                  {"CLEAVE_REMOTE_NAME", "original"},
+                 {"CLEAVE_BINARIES", "trust"},
+                 {"CLEAVE_MONITOR_TRUST", "system"},
+                 {"CLEAVE_EXPLAIN", "yes"},
+                 {"CLEAVE_REMOTE_KEY", "/key.pem"},
                  {"CLEAVE_REMOTE_REQUIRED", "yes"}});
   EXPECT_THAT(configuration.problems, IsEmpty());
-  EXPECT_EQ(configuration.notices.size(), 6U);
+  EXPECT_EQ(configuration.notices.size(), 10U);
   EXPECT_THAT(configuration.notices,
               testing::Contains(
                   "CLEAVE_BUDGET=\"0.02\": this name will be removed; write CLEAVE_SPLIT=budget:SHARE"));
@@ -313,6 +315,10 @@ TEST_F(ConfigurationTest, OldNamesKeepTheirMeaningWhereThereIsANewOne) {
   EXPECT_EQ(settings.count_by, CountBy::busy);
   EXPECT_FALSE(settings.original_name);
   EXPECT_TRUE(settings.remote.original_name);
+  EXPECT_TRUE(settings.trust_binaries);
+  EXPECT_EQ(settings.monitor_trust, MonitorTrust::system);
+  EXPECT_TRUE(settings.explain);
+  EXPECT_EQ(settings.remote.key, "/key.pem");
   EXPECT_TRUE(settings.remote.required && !settings.remote.first);
   EXPECT_EQ(origin_of(configuration, "split.budget"), "CLEAVE_BUDGET");
 }

@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -54,6 +55,52 @@ TEST(Settings, PlatformNamesAreTheDriversOrMarked) {
   }
   Settings settings;
   EXPECT_FALSE(names.apply(settings, "cleave"));
+}
+
+TEST(Settings, StatisticsAndTheExplanationAreWantedIndependently) {
+  const Setting& setting = *find_setting("observe.stats");
+  for (const auto& [value, explain, stats] :
+       {std::tuple("stderr", false, "stderr"), std::tuple("explain", true, "before"),
+        std::tuple("explain,stderr", true, "stderr"), std::tuple("/explain,d", false, "/explain,d"),
+        std::tuple("explained", false, "explained")}) {
+    Settings settings;
+    settings.stats = "before";
+    EXPECT_TRUE(setting.apply(settings, value));
+    EXPECT_EQ(settings.explain, explain) << value;
+    EXPECT_EQ(settings.stats, stats) << value;
+  }
+}
+
+TEST(Settings, BinariesAreAllowedNextToKernels) {
+  Settings settings;
+  EXPECT_TRUE(find_setting("split.allow")->apply(settings, "scan_*,binary:*"));
+  EXPECT_TRUE(settings.trust_binaries);
+  EXPECT_EQ(settings.allow, std::vector<std::string>{"scan_*"});
+  EXPECT_TRUE(find_setting("split.allow")->apply(settings, "scan_*"));
+  EXPECT_FALSE(settings.trust_binaries);
+}
+
+TEST(Settings, TrustInAMonitorHoldsUntilItIsNamedAgain) {
+  const Setting& sources = *find_setting("neighbours.source");
+  Settings settings;
+  EXPECT_EQ(settings.monitor_trust, MonitorTrust::owner);
+  EXPECT_TRUE(sources.apply(settings, "vsock:host:746,trust:system"));
+  EXPECT_TRUE(sources.apply(settings, "busy"));
+  EXPECT_EQ(settings.monitor_trust, MonitorTrust::system);
+  EXPECT_TRUE(sources.apply(settings, "peers,trust:any"));
+  EXPECT_EQ(settings.monitor_trust, MonitorTrust::any);
+  EXPECT_TRUE(settings.sources.monitor);
+  EXPECT_FALSE(sources.apply(settings, "trust:root"));
+}
+
+TEST(Settings, KeyIsTheSecondFileOfACertificate) {
+  Settings settings;
+  EXPECT_TRUE(find_setting("remote.cert")->apply(settings, "/c.pem,/k.pem"));
+  EXPECT_EQ(settings.remote.certificate, "/c.pem");
+  EXPECT_EQ(settings.remote.key, "/k.pem");
+  EXPECT_TRUE(find_setting("remote.cert")->apply(settings, "/both.pem"));
+  EXPECT_EQ(settings.remote.certificate, "/both.pem");
+  EXPECT_EQ(settings.remote.key, "");
 }
 
 TEST(Settings, PatternsFollowShellGlobs) {

@@ -92,7 +92,7 @@ TEST_F(MonitorTrustOfUsers, MonitorSourceDoesNotListenToAStranger) {
   EXPECT_EQ(source.state(), "unreachable");
   EXPECT_EQ(source.take_warning(),
             "neighbours.source: " + as_text(stranger.address()) +
-                " is of user 54321 and is not believed: name another or set neighbours.trust");
+                " is of user 54321 and is not believed: name another, or add trust:any to CLEAVE_NEIGHBOURS");
   MonitorSource trusting({stranger.address()}, false, 1, base::Nanoseconds::max(), MonitorTrust::any);
   trusting.step(1s);
   EXPECT_EQ(trusting.state(), "connecting");

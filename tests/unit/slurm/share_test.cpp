@@ -32,7 +32,7 @@ Granted granted(const Site& site, unsigned shards, const Wishes& wishes = {},
     const auto found = of_user.find(name);
     return found == of_user.end() ? std::nullopt : std::optional(found->second);
   };
-  const StepSettings settings = settings_of(site, libraries, {"12", "0", shards, ""}, wishes, lookup);
+  const StepSettings settings = settings_of(site, libraries, {"12", "0", shards, "/jobs/12"}, wishes, lookup);
   Granted result{of_user, settings.notes};
   for (const Variable& each : settings.variables) result.variables[each.name] = each.value;
   return result;
@@ -101,6 +101,15 @@ TEST(Share, TheUsersSettingsGiveWayUnlessTheSiteAllowsThem) {
   EXPECT_EQ(kept["CLEAVE_WEIGHT"], "10000");
   EXPECT_EQ(kept["CLEAVE_DISABLE"], "true");
   EXPECT_EQ(kept["CLEAVE_TENANT"], "slurm-12.0");
+}
+
+TEST(Share, StatisticsForTheEpilogGiveWayToAFileOfTheUsers) {
+  const auto stats = [](const char* of_user) {
+    return granted(site_of({}), 1, {}, {{"CLEAVE_STATS", of_user}}).variables["CLEAVE_STATS"];
+  };
+  EXPECT_EQ(stats(""), "/jobs/12/%p.json");
+  EXPECT_EQ(stats("explain"), "explain,/jobs/12/%p.json");
+  EXPECT_EQ(stats("/own.json"), "/own.json");
 }
 
 TEST(Share, SwitchedOffOnlyWhereTheSiteAllowsIt) {
