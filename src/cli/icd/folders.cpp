@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "cli/system/drivers.h"
+#include "cli/system/elf.h"
 
 namespace cleave::cli {
 namespace {
@@ -72,6 +73,19 @@ void survey_wrapped(const fs::path& wrapped, IcdSurvey& found) {
 }
 
 }  // namespace
+
+fs::path below(const fs::path& root, const fs::path& path) {
+  return (root / fs::absolute(path).relative_path()).lexically_normal();
+}
+
+fs::path registrable(const fs::path& root, const fs::path& library) {
+  const fs::path file = below(root, library);
+  if (!read_elf(file).facts) {
+    throw IcdError(file.string() +
+                   " is missing or not a library: install Cleave there, or name the file with --library");
+  }
+  return fs::absolute(library).lexically_normal();
+}
 
 std::string text_of(const IcdRecord& record) {
   std::ostringstream text;

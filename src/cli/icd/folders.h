@@ -37,6 +37,12 @@ inline constexpr const char* kUnregisteredName = "registration";
 
 std::string text_of(const IcdRecord& record);
 
+// The path in the root of another system.
+std::filesystem::path below(const std::filesystem::path& root, const std::filesystem::path& path);
+
+// The path, as seen by programs in the root, of a library to register. Throws IcdError if none is there.
+std::filesystem::path registrable(const std::filesystem::path& root, const std::filesystem::path& library);
+
 struct IcdSurvey {
   bool has_vendors = false;
   std::vector<std::string> drivers;       // the .icd files in `vendors`, except cleave.icd

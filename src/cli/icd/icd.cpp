@@ -27,10 +27,6 @@ using Action = IcdRequest::Action;
 // The default of the setting icd.wrap.
 constexpr const char* kDefaultWrapped = "/etc/OpenCL/vendors.cleave";
 
-fs::path below(const fs::path& root, const fs::path& path) {
-  return (root / fs::absolute(path).relative_path()).lexically_normal();
-}
-
 fs::path wrapped_of(const IcdRequest& request) {
   return request.wrapped.empty() ? fs::path(request.vendors.native() + ".cleave") : request.wrapped;
 }
@@ -50,16 +46,8 @@ IcdPaths places_of(const IcdRequest& request) {
   return places;
 }
 
-// The library's path as seen by programs in the root.
 std::string library_of(const IcdRequest& request) {
-  const fs::path library =
-      fs::absolute(request.library.empty() ? find_installation().vendor : request.library).lexically_normal();
-  const fs::path file = below(request.root, library);
-  if (!read_elf(file).facts) {
-    throw IcdError(file.string() + " is missing or not a library: install Cleave there, or name the file " +
-                   "with --library");
-  }
-  return library;
+  return registrable(request.root, request.library.empty() ? find_installation().vendor : request.library);
 }
 
 // Excludes other `cleave icd` processes.
@@ -77,18 +65,6 @@ class Lock {
 };
 
 bool is_dry_run(const IcdRequest& request) { return request.dry || (::geteuid() != 0 && !request.apply); }
-
-void show(const IcdSteps& steps) {
-  for (const IcdStep& step : steps) std::cout << "would " << step.text << '\n';
-  std::cout << "Nothing was changed." << (::geteuid() != 0 ? " Run as root, or with --apply.\n" : "\n");
-}
-
-void apply(const IcdSteps& steps) {
-  for (const IcdStep& step : steps) {
-    step.apply();
-    std::cout << step.text << std::endl;  // flushed: it may be the last
-  }
-}
 
 // Undoes everything on failure, unless it was installed before.
 void apply_or_undo(const IcdPaths& places, const IcdSteps& steps, bool was_installed) try {
@@ -114,7 +90,7 @@ int install(const IcdRequest& request, const IcdPaths& places) {
     return 0;
   }
   if (is_dry_run(request)) {
-    show(steps);
+    show(steps, ::geteuid() != 0);
     return 0;
   }
   apply_or_undo(places, steps, survey(places).record.has_value());
@@ -132,7 +108,7 @@ int uninstall(const IcdRequest& request, const IcdPaths& places) {
   if (steps.empty()) {
     std::cout << "Nothing to do: it is not installed.\n";
   } else if (is_dry_run(request)) {
-    show(steps);
+    show(steps, ::geteuid() != 0);
   } else {
     apply(steps);
     std::cout << "Done: everything is restored.\n";

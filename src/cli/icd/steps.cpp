@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
+#include <iostream>
 #include <system_error>
 #include <unistd.h>
 
@@ -95,6 +96,18 @@ IcdStep set_time(const fs::path& folder, const std::timespec& time) {
               refuse("cannot restore the time of " + folder.string(), errno);
             }
           }};
+}
+
+void show(const IcdSteps& steps, bool needs_root) {
+  for (const IcdStep& step : steps) std::cout << "would " << step.text << '\n';
+  std::cout << "Nothing was changed." << (needs_root ? " Run as root, or with --apply.\n" : "\n");
+}
+
+void apply(const IcdSteps& steps) {
+  for (const IcdStep& step : steps) {
+    step.apply();
+    std::cout << step.text << std::endl;  // flushed: it may be the last
+  }
 }
 
 }  // namespace cleave::cli

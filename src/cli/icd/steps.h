@@ -1,4 +1,4 @@
-// The single changes that `cleave icd` makes. Each is one atomic operation of the file system, except write_file(), whose files
+// The single changes that `cleave icd` and `cleave layer` make. Each is one atomic operation of the file system, except write_file(), whose files
 // count only once their folder is renamed.
 #pragma once
 
@@ -27,5 +27,10 @@ IcdStep move_over(const std::filesystem::path& from, const std::filesystem::path
 IcdStep remove_file(const std::filesystem::path& file);
 IcdStep remove_folder(const std::filesystem::path& folder);
 IcdStep set_time(const std::filesystem::path& folder, const std::timespec& time);
+
+// Prints what they would do. `needs_root`: and that they need root's rights.
+void show(const IcdSteps& steps, bool needs_root);
+// Carries them out and prints each.
+void apply(const IcdSteps& steps);
 
 }  // namespace cleave::cli

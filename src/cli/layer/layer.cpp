@@ -12,7 +12,6 @@
 #include "cli/icd/steps.h"
 #include "cli/probe/child_process.h"
 #include "cli/probe/records.h"
-#include "cli/system/elf.h"
 #include "cli/system/installation.h"
 
 namespace cleave::cli {
@@ -27,10 +26,6 @@ struct Registration {
   std::string effect;
 };
 
-fs::path path_in(const fs::path& root, const fs::path& path) {
-  return (root / fs::absolute(path).relative_path()).lexically_normal();
-}
-
 // Where systemd looks for the variables of the user's sessions: environment.d(5).
 fs::path user_file() {
   const char* const config = std::getenv("XDG_CONFIG_HOME");
@@ -42,19 +37,14 @@ fs::path user_file() {
 
 std::string library_of(const LayerRequest& request) {
   const fs::path library =
-      fs::absolute(request.library.empty() ? find_installation().layer : request.library).lexically_normal();
-  const fs::path file = path_in(request.root, library);
-  if (!read_elf(file).facts) {
-    throw IcdError(file.string() +
-                   " is missing or not a library: install Cleave there, or name the file with --library");
-  }
+      registrable(request.root, request.library.empty() ? find_installation().layer : request.library);
   if (library.native().find_first_of(":\n") != std::string::npos)
     throw IcdError(library.string() + " cannot be named in a list of layers: move Cleave");
   return library;
 }
 
 fs::path file_of(const LayerRequest& request) {
-  return request.user ? user_file() : path_in(request.root, request.layers) / "cleave.lay";
+  return request.user ? user_file() : below(request.root, request.layers) / "cleave.lay";
 }
 
 Registration registration_of(const LayerRequest& request) {
@@ -88,19 +78,12 @@ bool is_dry_run(const LayerRequest& request) {
 }
 
 int carry_out(const LayerRequest& request, const IcdSteps& steps, const std::string& effect) {
-  for (const IcdStep& step : steps) {
-    if (is_dry_run(request)) {
-      std::cout << "would " << step.text << '\n';
-      continue;
-    }
-    step.apply();
-    std::cout << step.text << std::endl;
+  if (is_dry_run(request)) {
+    show(steps, !request.dry);
+    return 0;
   }
-  if (!is_dry_run(request)) {
-    std::cout << "Done: " << effect << ".\n";
-  } else {
-    std::cout << "Nothing was changed." << (request.dry ? "\n" : " Run as root, or with --apply.\n");
-  }
+  apply(steps);
+  std::cout << "Done: " << effect << ".\n";
   return 0;
 }
 
