@@ -11,6 +11,7 @@
 
 #include "base/search_list.h"
 #include "cli/probe/child_process.h"
+#include "cli/system/executable.h"
 #include "cli/system/installation.h"
 
 namespace cleave::cli {
@@ -77,11 +78,7 @@ int bench(const std::vector<std::string>& arguments) {
   ::setenv("CLEAVE_BENCH_LIBRARY", cleave.drop_in.c_str(), 1);
   std::vector<std::string> words = {choose_python(), folder / "suite"};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<char*> list;
-  list.reserve(words.size() + 1);
-  for (std::string& word : words) list.push_back(word.data());
-  list.push_back(nullptr);
-  ::execvp(list[0], list.data());
+  execute(words);
   std::fprintf(stderr, "cleave: python3, which runs the benchmarks, cannot be started: %s\n",
                std::strerror(errno));
   return kFailure;

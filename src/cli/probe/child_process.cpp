@@ -12,6 +12,8 @@
 
 #include <sys/wait.h>
 
+#include "cli/system/executable.h"
+
 namespace cleave::cli {
 namespace {
 
@@ -51,14 +53,6 @@ std::vector<std::string> changed_environment(const ChildRequest& request) {
   return environment;
 }
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  result.reserve(texts.size() + 1);
-  for (std::string& text : texts) result.push_back(text.data());
-  result.push_back(nullptr);
-  return result;
-}
-
 // Starts the child in a process group of its own, so that compilers that a driver starts can be killed with it.
 int start(const ChildRequest& request, const base::FileDescriptor& output, const base::FileDescriptor& errors,
           pid_t& child) {
@@ -75,9 +69,9 @@ int start(const ChildRequest& request, const base::FileDescriptor& output, const
   if (!request.is_program) arguments.emplace_back("cleave");
   const std::string file = request.is_program ? request.arguments.front() : "/proc/self/exe";
   arguments.insert(arguments.end(), request.arguments.begin(), request.arguments.end());
-  std::vector<std::string> environment = changed_environment(request);
-  const int error = ::posix_spawnp(&child, file.c_str(), &actions, &attributes, pointers(arguments).data(),
-                                   pointers(environment).data());
+  const std::vector<std::string> environment = changed_environment(request);
+  const int error = ::posix_spawnp(&child, file.c_str(), &actions, &attributes, pointers_to(arguments).data(),
+                                   pointers_to(environment).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return error;

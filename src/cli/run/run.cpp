@@ -113,13 +113,9 @@ void add_explanation() {
 }
 
 int exec_program(const std::vector<std::string>& command) {
-  std::vector<char*> arguments;
-  arguments.reserve(command.size() + 1);
-  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
-  arguments.push_back(nullptr);
-  ::execvp(arguments[0], arguments.data());
+  execute(command);
   const int error = errno;
-  std::fprintf(stderr, "cleave: cannot run %s: %s\n", arguments[0], std::strerror(error));
+  std::fprintf(stderr, "cleave: cannot run %s: %s\n", command[0].c_str(), std::strerror(error));
   return error == ENOENT ? 127 : 126;
 }
 

@@ -14,6 +14,8 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
+#include "cli/system/executable.h"
+
 namespace cleave::cli {
 namespace {
 
@@ -55,14 +57,10 @@ PipePair open_pipe() {
       ::unsetenv(name.c_str());
     }
   }
-  std::vector<char*> arguments;
-  arguments.reserve(request.command.size() + 1);
-  for (const std::string& word : request.command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
   const sigset_t signals = watched_signals();
   ::sigprocmask(SIG_UNBLOCK, &signals, nullptr);
-  ::execvp(arguments[0], arguments.data());
-  std::fprintf(stderr, "cleave: cannot run %s: %s\n", arguments[0], std::strerror(errno));
+  execute(request.command);
+  std::fprintf(stderr, "cleave: cannot run %s: %s\n", request.command[0].c_str(), std::strerror(errno));
   ::_exit(127);
 }
 

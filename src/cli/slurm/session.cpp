@@ -18,6 +18,7 @@
 #include "cli/slurm/sealed.h"
 #include "cli/slurm/slurm.h"
 #include "cli/slurm/token.h"
+#include "cli/system/executable.h"
 
 namespace cleave::cli {
 namespace {
@@ -56,11 +57,7 @@ Words allocation(const SlurmRunRequest& request) {
 }
 
 [[noreturn]] void exec(const Words& words) {
-  std::vector<char*> arguments;
-  arguments.reserve(words.size() + 1);
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  ::execvp(arguments[0], arguments.data());
+  execute(words);
   throw std::runtime_error("cannot run " + words[0] + ": " + std::strerror(errno));
 }
 

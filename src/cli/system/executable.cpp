@@ -79,4 +79,17 @@ std::string raised_privileges(const fs::path& file) {
   return "";
 }
 
+std::vector<char*> pointers_to(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+void execute(const std::vector<std::string>& words) {
+  const std::vector<char*> arguments = pointers_to(words);
+  ::execvp(arguments[0], arguments.data());
+}
+
 }  // namespace cleave::cli
