@@ -358,6 +358,16 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error) {
   return usage_error;
 }
 
+int examine(DoctorRequest request, bool runs, Arguments program) {
+  if (runs && program.empty()) {
+    std::fputs("cleave: no program given: cleave doctor --run PROGRAM [ARGUMENTS...]\n", stderr);
+    return usage_error;
+  }
+  if (!program.empty()) request.program = program.front();
+  request.command = std::move(program);
+  return doctor(request);
+}
+
 int run_command_line(const Arguments& arguments) {
   CLI::App app(
       "Cleave splits the kernel launches of OpenCL programs, so that they do not delay other users of the "
@@ -395,15 +405,7 @@ int run_command_line(const Arguments& arguments) {
   } catch (const CLI::ParseError& error) {
     return report_usage(app, error);
   }
-  if (app.got_subcommand("doctor")) {
-    if (doctor_runs && line.program.empty()) {
-      std::fputs("cleave: no program given: cleave doctor --run PROGRAM [ARGUMENTS...]\n", stderr);
-      return usage_error;
-    }
-    if (!line.program.empty()) to_examine.program = line.program.front();
-    to_examine.command = std::move(line.program);
-    return doctor(to_examine);
-  }
+  if (app.got_subcommand("doctor")) return examine(to_examine, doctor_runs, std::move(line.program));
   if (app.got_subcommand("top")) return top(to_show);
   if (app.got_subcommand("icd")) {
     const bool is_cdi = app.get_subcommand("icd")->got_subcommand("cdi");

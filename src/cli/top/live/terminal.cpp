@@ -112,8 +112,6 @@ Key key_of(int code) {
 
 }  // namespace
 
-bool Terminal::is_present() { return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1; }
-
 std::unique_ptr<Terminal> Terminal::open(std::string& problem) {
   // Of characters alone: numbers keep their points.
   std::setlocale(LC_CTYPE, "");

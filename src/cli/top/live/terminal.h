@@ -18,9 +18,6 @@ namespace cleave::cli {
 
 class Terminal {
  public:
-  // Whether standard input and output are a terminal.
-  static bool is_present();
-
   // From then on SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT and SIGWINCH arrive at `signals()` alone. Null if the
   // terminal is of no type on which a cursor can be placed, and `problem` says so in one line.
   static std::unique_ptr<Terminal> open(std::string& problem);
