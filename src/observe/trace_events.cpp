@@ -1,22 +1,12 @@
 #include "observe/trace_events.h"
 
-#include <array>
-#include <cstdio>
 #include <unistd.h>
 
 #include "base/json.h"
+#include "observe/trace_lines.h"
 
 namespace cleave::observe {
 namespace {
-
-// Microseconds, exact to the nanosecond; a double would lose that after some weeks of uptime.
-std::string microseconds(base::Nanoseconds time) {
-  const auto ns = static_cast<long long>(time.count());
-  const long long size = ns < 0 ? -ns : ns;
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%s%lld.%03lld", ns < 0 ? "-" : "", size / 1000, size % 1000);
-  return text.data();
-}
 
 base::JsonObject event(const char* phase) {
   base::JsonObject event;
@@ -26,7 +16,7 @@ base::JsonObject event(const char* phase) {
 
 base::JsonObject event(const char* phase, Track track, base::Nanoseconds time) {
   base::JsonObject made = event(phase);
-  made.add("tid", track).add_json("ts", microseconds(time));
+  made.add("tid", track).add_json("ts", microseconds_of(time.count()));
   return made;
 }
 
@@ -47,7 +37,7 @@ Track thread_track() noexcept { return gettid(); }
 
 void TraceEvents::span(Track track, base::Nanoseconds begin, base::Nanoseconds end, const What& what) {
   base::JsonObject made = event("X", track, begin);
-  made.add_json("dur", microseconds(end - begin));
+  made.add_json("dur", microseconds_of((end - begin).count()));
   add_what(made, what);
   append(text_, made);
 }
@@ -73,7 +63,7 @@ void TraceEvents::instant(Track track, base::Nanoseconds time, const What& what)
 
 void TraceEvents::counter(base::Nanoseconds time, std::string_view name, std::uint64_t value) {
   base::JsonObject made = event("C");
-  made.add_json("ts", microseconds(time)).add("name", name);
+  made.add_json("ts", microseconds_of(time.count())).add("name", name);
   made.add_json("args", base::JsonObject().add(name, value).text());
   append(text_, made);
 }

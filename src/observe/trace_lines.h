@@ -37,7 +37,8 @@ class JsonMembers {
   std::vector<Member> members_;
 };
 
-// JSON of a time in nanoseconds, as JsonMembers::nanoseconds() reads it.
+// JSON of a time in nanoseconds, as JsonMembers::nanoseconds() reads it: microseconds, exact, since a double would lose nanoseconds after
+// some weeks of uptime.
 std::string microseconds_of(std::int64_t ns);
 
 }  // namespace cleave::observe
