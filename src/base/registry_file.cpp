@@ -12,6 +12,7 @@
 #include <string_view>
 #include <unistd.h>
 
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -66,6 +67,13 @@ std::string registry_file_name(const char* kind, const std::string& identity, st
   std::snprintf(name.data(), name.size(), "%s-%016llx", kind,
                 static_cast<unsigned long long>(hash_of(identity + '\n' + std::to_string(version))));
   return name.data();
+}
+
+std::uint64_t registry_nonce() {
+  std::uint64_t nonce = 0;
+  if (getrandom(&nonce, sizeof nonce, GRND_NONBLOCK) != sizeof nonce)
+    nonce = static_cast<std::uint64_t>(now_ns()) << 22U | static_cast<std::uint64_t>(getpid());
+  return std::max<std::uint64_t>(nonce, 1);
 }
 
 void make_registry_folder(const std::string& folder) {

@@ -1,5 +1,5 @@
 // Files in the registry's folder that the processes on a device share: opening them, the locks on their bytes, and reading and
-// writing at a place. Their users define the content (turns/shared_file.h, limits/memory_ledger.h).
+// writing at a place. Their users define the content (turns/shared_file.h, limits/memory_ledger.h, neighbours/registry_entry.h).
 //
 // Locks are those of the open file description (F_OFD_SETLK): the kernel releases them when the last descriptor of it is closed,
 // at the latest with the process. Thread-safe. Errors are in errno.
@@ -17,9 +17,12 @@ namespace cleave::base {
 // `kind`-HASH, of the device's identity, which must be the same text in every process, and of the file's version.
 std::string registry_file_name(const char* kind, const std::string& identity, std::uint32_t version);
 
+// A random number by which a process tells its entry from others; never 0.
+std::uint64_t registry_nonce();
+
 // A descriptor of the registry's folder, or -1. `make_registry_folder` makes it for all users if it does not exist.
 void make_registry_folder(const std::string& folder);
-int open_registry_folder(const std::string& folder);
+int open_registry_folder(const std::string& folder);  // not by a symbolic link
 
 // A descriptor of the file in that folder, for reading and writing; -1 on failure. The second creates the file if it
 // does not exist, writable for the users who may write to the folder.

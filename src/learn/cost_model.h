@@ -56,9 +56,6 @@ class CostModel {
   // too much. Empty if nothing is known.
   [[nodiscard]] std::optional<Choice> within_budget(double budget, std::size_t limit, Search search) const;
 
-  // Whether a launch in so many slices has been observed lately.
-  [[nodiscard]] bool has_observed(std::size_t slices) const { return find(slices) != nullptr; }
-
   // How long a launch takes, erring on the long side; 0 before the first. Adapts to changes of the work within a
   // few launches.
   [[nodiscard]] base::Nanoseconds duration() const;

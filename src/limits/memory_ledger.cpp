@@ -9,7 +9,6 @@
 #include <span>
 #include <unistd.h>
 
-#include <sys/random.h>
 #include <sys/stat.h>
 
 #include "base/display_text.h"
@@ -51,14 +50,6 @@ std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
                                                            : a + b;
 }
 
-std::uint64_t new_ledger_nonce() {
-  std::uint64_t nonce = 0;
-  if (getrandom(&nonce, sizeof nonce, GRND_NONBLOCK) != sizeof nonce) {
-    nonce = static_cast<std::uint64_t>(steady_now()) << 22U | static_cast<std::uint64_t>(getpid());
-  }
-  return std::max<std::uint64_t>(nonce, 1);
-}
-
 }  // namespace
 
 std::string MemoryLedger::name_for(const std::string& identity) {
@@ -77,7 +68,7 @@ std::unique_ptr<MemoryLedger> MemoryLedger::open(const std::string& folder, cons
   if (fd < 0) return problem = "cannot open " + path + ": " + std::strerror(errno), nullptr;
   std::unique_ptr<MemoryLedger> ledger(new MemoryLedger);
   ledger->file_.open(fd);
-  ledger->entry_.nonce = new_ledger_nonce();
+  ledger->entry_.nonce = base::registry_nonce();
   ledger->entry_.group = tenant.empty() ? ledger->entry_.nonce : base::hash_of(tenant);
   ledger->entry_.pid = static_cast<std::uint32_t>(getpid());
   const std::size_t length = std::min(tenant.size(), kTenantBytes - 1);

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include <sys/mman.h>
-#include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "base/file_descriptor.h"
 #include "base/own_descriptors.h"
+#include "base/registry_file.h"
 #include "base/system_call_filter.h"
 #include "neighbours/registry_folder.h"
 
@@ -27,25 +27,11 @@ void add(T& figure, T more) {
   std::atomic_ref<T>(figure).fetch_add(more, kRelaxed);
 }
 
-// Writable for all users if this process creates it.
-void create_folder(const std::string& folder) {
-  if (mkdir(folder.c_str(), 0755) == 0) static_cast<void>(chmod(folder.c_str(), 01777));
-}
-
 std::string new_file_name() {
-  std::uint64_t nonce = 0;
-  if (getrandom(&nonce, sizeof nonce, GRND_NONBLOCK) != sizeof nonce) {
-    nonce = static_cast<std::uint64_t>(base::Clock::system().now().count());
-  }
   std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), ".%016llx", static_cast<unsigned long long>(nonce));
+  std::snprintf(text.data(), text.size(), ".%016llx",
+                static_cast<unsigned long long>(base::registry_nonce()));
   return std::to_string(getpid()) + text.data();
-}
-
-// With a smaller limit, growing the file would raise SIGXFSZ in the program.
-bool may_write_files() {
-  rlimit limit{};
-  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= CLEAVE_REGISTRY_FILE_SIZE;
 }
 
 void fill_identity(cleave_registry_entry& entry) {
@@ -84,13 +70,13 @@ void RegistryEntry::publish() noexcept try {
     return std::atomic_ref(counters_.load(kRelaxed)->magic)
         .store(CLEAVE_REGISTRY_MAGIC, std::memory_order_release);
   }
-  if (folder_.empty() || withdrawn_ || page_ != nullptr || !may_write_files()) return;
-  create_folder(folder_);
-  const int folder = open_registry(folder_);
-  if (folder < 0) return;
-  remove_dead_entries(folder);
-  create_file(folder);
-  ::close(folder);
+  if (folder_.empty() || withdrawn_ || page_ != nullptr || !base::may_write_up_to(CLEAVE_REGISTRY_FILE_SIZE))
+    return;
+  base::make_registry_folder(folder_);
+  const base::FileDescriptor folder(base::open_registry_folder(folder_));
+  if (!folder.is_open()) return;
+  remove_dead_entries(folder.get());
+  create_file(folder.get());
 } catch (...) {  // out of memory: the counters stay private
 }
 
@@ -165,10 +151,9 @@ void RegistryEntry::withdraw() noexcept {
   if (!mutex_.try_lock()) return;
   const base::MutexLock lock(mutex_, std::adopt_lock);
   if (file_name_.empty()) return;
-  const int folder = open_registry(folder_);
-  if (folder < 0) return;
-  unlinkat(folder, file_name_.c_str(), 0);
-  ::close(folder);
+  const base::FileDescriptor folder(base::open_registry_folder(folder_));
+  if (!folder.is_open()) return;
+  unlinkat(folder.get(), file_name_.c_str(), 0);
   file_name_.clear();
 }
 

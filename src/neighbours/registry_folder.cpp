@@ -13,6 +13,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/own_descriptors.h"
+#include "base/registry_file.h"
 
 namespace cleave::neighbours {
 namespace {
@@ -79,13 +80,9 @@ void for_each_file(int folder, std::size_t most_names, Wants wants, Visit visit)
 
 }  // namespace
 
-int open_registry(const std::string& folder) {
-  return base::open_own(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-}
-
 std::vector<LiveEntry> live_entries(const std::string& folder, const std::string& own) {
   std::vector<LiveEntry> entries;
-  const base::FileDescriptor registry(open_registry(folder));
+  const base::FileDescriptor registry(base::open_registry_folder(folder));
   if (!registry.is_open()) return entries;
   std::map<uid_t, std::size_t> files;
   const auto wants = [&](uid_t user) { return files[user]++ < kMaxEntriesOfUser; };

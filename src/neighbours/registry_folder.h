@@ -12,9 +12,6 @@
 
 namespace cleave::neighbours {
 
-// Opens the folder; -1 if there is none, or a symbolic link in its place. The caller closes the descriptor.
-int open_registry(const std::string& folder);
-
 struct LiveEntry {
   std::string file;  // its name
   uid_t user = 0;    // the owner, which cannot be forged

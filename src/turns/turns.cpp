@@ -8,8 +8,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include <sys/random.h>
-
+#include "base/registry_file.h"
 #include "base/scoped_thread_state.h"
 #include "turns/contenders.h"
 
@@ -26,14 +25,6 @@ constexpr Ns kMostUncredited = 200'000;
 
 // For this many leases those that get the device before a waiting one may send no heartbeat.
 constexpr Ns kLongestQuiet = 2;
-
-std::uint64_t new_nonce() {
-  std::uint64_t nonce = 0;
-  if (getrandom(&nonce, sizeof nonce, GRND_NONBLOCK) != sizeof nonce) {
-    nonce = static_cast<std::uint64_t>(monotonic_now()) << 22 | static_cast<std::uint64_t>(getpid());
-  }
-  return std::max<std::uint64_t>(nonce, 1);
-}
 
 // For the holder of the device.
 Haste haste_of_others_than(std::uint32_t self, const View& state, Ns quantum, Ns now) {
@@ -144,7 +135,7 @@ bool Turns::enter(std::string& problem) try {
 bool Turns::join(std::string& problem) {
   auto file = SharedFile::open(options_.folder, options_.identity, problem);
   if (!file) return false;
-  self_ = {file->claim_slot(), new_nonce()};
+  self_ = {file->claim_slot(), base::registry_nonce()};
   if (self_.slot == kNobody) return problem = "too many processes use the device", false;
   Participant newcomer;
   newcomer.weight = weight_;

@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 
 #include "base/file_descriptor.h"
+#include "base/registry_file.h"
 #include "neighbours/peers_source.h"
 #include "neighbours/registry_folder.h"
 #include "tests/kit/eventually.h"
@@ -205,7 +206,7 @@ TEST_F(ProcessRegistry, GarbageFilesAreIgnored) {
     EXPECT_EQ(living().size(), 1U) << name;
     close(file);
   }
-  const int place = open_registry(folder());
+  const int place = base::open_registry_folder(folder());
   remove_dead_entries(place);
   close(place);
   EXPECT_EQ(living().size(), 1U);
