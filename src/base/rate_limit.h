@@ -12,7 +12,7 @@ class RateLimit {
  public:
   using Clock = std::chrono::steady_clock;
 
-  constexpr RateLimit(std::chrono::milliseconds interval, int burst) : interval_(interval), burst_(burst) {}
+  constexpr RateLimit(Clock::duration interval, int burst) : interval_(interval), burst_(burst) {}
 
   // When the next one may happen.
   [[nodiscard]] Clock::time_point next() const { return paid_until_ - (burst_ - 1) * interval_; }
@@ -20,7 +20,7 @@ class RateLimit {
   void count(Clock::time_point now) { paid_until_ = std::max(paid_until_, now) + interval_; }
 
  private:
-  std::chrono::milliseconds interval_;
+  Clock::duration interval_;
   int burst_;
   Clock::time_point paid_until_{};
 };

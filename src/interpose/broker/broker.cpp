@@ -42,6 +42,9 @@ constexpr std::size_t kMostWaitingCalls = 16;
 // What wakes all other participants of a device: more often than a program needs.
 constexpr std::chrono::milliseconds kBetweenCalls{20};
 constexpr int kMostCallsAtOnce = 64;
+// What takes locks that other participants share, or the broker's time: more often than a program that waits for its answers can.
+constexpr std::chrono::microseconds kBetweenRequests{25};
+constexpr int kMostRequestsAtOnce = 400;
 // Each change of a weight holds up all other participants of a device for a moment.
 constexpr std::chrono::milliseconds kBetweenWeights{5};
 
@@ -64,20 +67,27 @@ class Broker::State {
     std::unique_ptr<limits::MemoryLedger> ledger;
     bool ledger_failed = false;
     std::unique_ptr<turns::Turns> turns;
-    unsigned divisor = 1;
-    bool is_reweighed = false;  // it has not been applied
-    base::RateLimit weights{kBetweenWeights, 1};
-    std::uint64_t overdue_turn = 0;  // that it should have yielded; 0: none
-    turns::Ns overdue_since = 0;
+    struct {
+      unsigned divisor = 1;
+      bool is_changed = false;  // it has not been applied
+      base::RateLimit limit{kBetweenWeights, 1};
+    } weight;
+    struct {
+      std::uint64_t turn = 0;  // that it should have yielded; 0: none
+      turns::Ns since = 0;
+    } overdue;
     std::atomic<int> interrupt{0};
     std::atomic<bool> has_news{false};
     base::RateLimit calls{kBetweenCalls, kMostCallsAtOnce};  // of all others
+    base::RateLimit requests{kBetweenRequests, kMostRequestsAtOnce};
 
     // The calls that wait are made by a thread of their own.
-    std::thread waiter;
-    base::Mutex mutex;
-    base::CondVar changed;
-    std::deque<BrokerRequest> waiting CLEAVE_GUARDED_BY(mutex);
+    struct {
+      std::thread thread;
+      base::Mutex mutex;
+      base::CondVar changed;
+      std::deque<BrokerRequest> queue CLEAVE_GUARDED_BY(mutex);
+    } waits;
   };
 
   State(int channel, FiguresPage& page, const base::Configuration& configuration)
@@ -183,7 +193,7 @@ void Broker::State::join(std::uint8_t number, Device& device, const BrokerReques
   options.on_change = [this, &device] { note_news(device); };
   if (!device.turns) {
     device.turns = std::make_unique<turns::Turns>(forks_, std::move(options));
-    device.waiter = std::thread([this, number, &device] { serve_waits(number, device); });
+    device.waits.thread = std::thread([this, number, &device] { serve_waits(number, device); });
   }
   std::string problem;
   BrokerAnswer answer;
@@ -196,10 +206,11 @@ void Broker::State::join(std::uint8_t number, Device& device, const BrokerReques
 
 // In the device's thread.
 void Broker::State::serve_waits(std::uint8_t number, Device& device) {
-  base::MutexLock lock(device.mutex);
+  auto& waits = device.waits;
+  base::MutexLock lock(waits.mutex);
   for (;;) {
-    while (device.waiting.empty()) device.changed.wait(lock);
-    const BrokerRequest request = device.waiting.front();
+    while (waits.queue.empty()) waits.changed.wait(lock);
+    const BrokerRequest request = waits.queue.front();
     lock.unlock();
     BrokerAnswer answer;
     answer.number = request.number;
@@ -212,7 +223,7 @@ void Broker::State::serve_waits(std::uint8_t number, Device& device) {
     if (answer.result == 0 && is_capped() && !device.turns->has_joined())
       fail("no turns any more: " + device.turns->problem());
     lock.lock();
-    device.waiting.pop_front();
+    waits.queue.pop_front();
     lock.unlock();
     send(answer, number, device);
     lock.lock();
@@ -230,10 +241,10 @@ bool Broker::State::wait_for_turn(std::uint8_t number, Device& device, const Bro
     device.interrupt = 0;
     device.turns->credit(time_since(request));
   }
-  const base::MutexLock lock(device.mutex);
-  if (device.waiting.size() == kMostWaitingCalls) return false;
-  device.waiting.push_back(request);
-  device.changed.notify_one();
+  const base::MutexLock lock(device.waits.mutex);
+  if (device.waits.queue.size() == kMostWaitingCalls) return false;
+  device.waits.queue.push_back(request);
+  device.waits.changed.notify_one();
   return true;
 }
 
@@ -243,10 +254,10 @@ void Broker::State::end_overruns(turns::Ns now) {
   static const std::atomic<int> at_once{1};
   for (const auto& device : devices_) {
     const std::uint64_t turn = device->turns ? device->turns->overdue_turn() : 0;
-    if (turn == 0 || turn != device->overdue_turn) {
-      device->overdue_turn = turn;
-      device->overdue_since = now;
-    } else if (now - device->overdue_since > kLongestOverrun) {
+    if (turn == 0 || turn != device->overdue.turn) {
+      device->overdue.turn = turn;
+      device->overdue.since = now;
+    } else if (now - device->overdue.since > kLongestOverrun) {
       static_cast<void>(device->turns->yield(&at_once));
     }
   }
@@ -273,9 +284,9 @@ void Broker::State::handle_turns(std::uint8_t number, Device& device, const Brok
         turns->credit(duration);
         break;
       case BrokerOp::weigh:
-        device.divisor =
+        device.weight.divisor =
             static_cast<unsigned>(std::clamp<std::uint64_t>(request.divisor, 1, turns::kMaxWeight));
-        device.is_reweighed = true;  // apply_weights()
+        device.weight.is_changed = true;  // apply_weights()
         break;
       case BrokerOp::leave:
         turns->leave();
@@ -292,14 +303,14 @@ base::RateLimit::Clock::time_point Broker::State::apply_weights() {
   const auto now = base::RateLimit::Clock::now();
   auto next = base::RateLimit::Clock::time_point::max();
   for (const auto& device : devices_) {
-    if (!device->is_reweighed) continue;
-    if (device->weights.next() > now) {
-      next = std::min(next, device->weights.next());
+    if (!device->weight.is_changed) continue;
+    if (device->weight.limit.next() > now) {
+      next = std::min(next, device->weight.limit.next());
       continue;
     }
-    device->weights.count(now);
-    device->is_reweighed = false;
-    device->turns->set_weight(live_.weight(), device->divisor);
+    device->weight.limit.count(now);
+    device->weight.is_changed = false;
+    device->turns->set_weight(live_.weight(), device->weight.divisor);
   }
   return next;
 }
@@ -339,10 +350,10 @@ bool Broker::State::handle(const BrokerRequest& request) {
   if (request.op == BrokerOp::seal) return !std::exchange(sealed_, true);
   if (!sealed_ || request.device >= devices_.size()) return false;
   Device& device = *devices_[request.device];
-  if (wakes_others(request.op)) {
-    device.calls.count(base::RateLimit::Clock::now());
-    receives_at_ = std::max(receives_at_, device.calls.next());
-  }
+  const auto now = base::RateLimit::Clock::now();
+  device.requests.count(now);
+  if (wakes_others(request.op)) device.calls.count(now);
+  receives_at_ = std::max({receives_at_, device.requests.next(), device.calls.next()});
   switch (request.op) {
     case BrokerOp::join:
       join(request.device, device, request);
@@ -403,7 +414,7 @@ void Broker::State::follow_settings() {
   if (live_.poll()) {
     for (const auto& device : devices_) {
       if (!device->turns) continue;
-      device->turns->set_weight(live_.weight(), device->divisor);
+      device->turns->set_weight(live_.weight(), device->weight.divisor);
       device->turns->set_cap(static_cast<std::uint16_t>(live_.cap().permille), live_.cap().borrow);
     }
   }

@@ -7,8 +7,8 @@
 // do. Only devices count that were declared before the other process has read anything from a client.
 //
 // The other process may be stopped, or slow to read. News of a device waits until there is room, of which only the
-// newest is sent, and never ends the connection. Its requests are read only while it reads the answers, and those that
-// wake all other participants (joins, leaves) are rate-limited for each device: the rest waits in the socket. Changes
+// newest is sent, and never ends the connection. Its requests are read only while it reads the answers, and at a limited
+// rate for each device, those that wake all other participants (joins, leaves) at a lower one: the rest waits in the socket. Changes
 // of its weight, which delay all others, are coalesced over some milliseconds.
 //
 // What the other process reports about itself is not verified: its counters, which it writes into a page that it shares

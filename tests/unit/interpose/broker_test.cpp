@@ -164,6 +164,22 @@ TEST_F(BrokerTest, JoinsAreLimitedInRate) {
   EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(600));
 }
 
+// Beginning and ending a turn takes the lock that all participants of the device share.
+TEST_F(BrokerTest, BeginsAndEndsAreLimitedInRate) {
+  const RawProcess a(configuration);
+  ASSERT_TRUE(a.tell(BrokerOp::join, 1));
+  ASSERT_TRUE(a.answer_to(1));
+  const auto begin = std::chrono::steady_clock::now();
+  constexpr std::uint32_t kPairs = 2000;
+  for (std::uint32_t i = 0; i < kPairs; ++i) {
+    ASSERT_TRUE(a.tell(BrokerOp::begin, 2 + i));
+    ASSERT_TRUE(a.tell(BrokerOp::end));
+    if (i % 8 != 7) continue;
+    ASSERT_TRUE(a.answer_to(2 + i)) << "few of them may wait";
+  }
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(85));
+}
+
 // Each change takes the lock that all participants of the device share.
 TEST_F(BrokerTest, ChangesOfAWeightAreLimitedInRateAndTheLastOneCounts) {
   const RawProcess a(configuration);
