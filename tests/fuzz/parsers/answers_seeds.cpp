@@ -1,9 +1,11 @@
 // Writes seeds for the harness `answers`: correct answers for every program, and answers that deviate in one way or
 // another. Usage: answers_seeds FOLDER.
+#include <cstring>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "answers/mock_server.h"
 #include "answers/script.h"
 #include "base/opencl.h"
 #include "remote/protocol/messages.h"
@@ -125,6 +127,25 @@ void write_bad(const std::string& folder) {
   }
 }
 
+// Answers to the query for the devices of a type, which program 4 makes first: none, half of one, one twice, unknown ones.
+void write_devices(const std::string& folder) {
+  flatbuffers::FlatBufferBuilder b;
+  std::vector<std::uint8_t> device(sizeof kDevice);
+  std::memcpy(device.data(), &kDevice, sizeof kDevice);
+  std::vector<std::uint8_t> twice = device;
+  twice.insert(twice.end(), device.begin(), device.end());
+  const std::vector<std::vector<std::uint8_t>> lists{
+      {}, {device.begin(), device.begin() + 5}, twice, std::vector<std::uint8_t>(4000, 1)};
+  for (unsigned after : {1U, 2U}) {
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+      const auto answer = wire::CreateAnswer(b, 1, CL_SUCCESS, 0, 0, b.CreateVector(lists[i]));
+      Seed(4)
+          .fault(after, Fault::Kind::replace, kWithCommandIds, frame(b, answer))
+          .write(folder + "/of_type_" + std::to_string(i) + "_" + std::to_string(after));
+    }
+  }
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -135,5 +156,6 @@ int main(int count, char** arguments) {
     Seed(program, 0, 0x22).write(folder + "/plain_" + std::to_string(program));
   }
   write_bad(folder);
+  write_devices(folder);
   return 0;
 }

@@ -148,6 +148,7 @@ class Program {
   void several_servers();
 
   void ask_devices();
+  void devices_of_a_type();
   void ask_about_event(cl_event event, bool profiles);
   void reconnect();
 

@@ -127,6 +127,8 @@ std::vector<std::uint8_t> queried(const wire::Query& query) {
       return give(std::array<cl_ulong, 2>{1, 2});
     case InfoSubject::suggested_local_size:
       return give(std::array<cl_ulong, 3>{64, 1, 1});
+    case InfoSubject::devices_of_type:
+      return give(kDevice);
     case InfoSubject::image_formats:
       return give(cl_image_format{CL_RGBA, CL_UNORM_INT8});
     case InfoSubject::kernel_argument:

@@ -6,7 +6,25 @@
 
 namespace cleave::fuzz::answers {
 
+// A type without a name of its own: the server says which devices are of it, if it can.
+void Program::devices_of_a_type() {
+  constexpr cl_device_type kType = CL_DEVICE_TYPE_GPU | cl_device_type{1} << 20U;
+  std::array<cl_device_id, 4> found{};
+  cl_uint count = 0;
+  if (ok(cl.clGetDeviceIDs(platform_, kType, found.size(), found.data(), &count)) == CL_SUCCESS) {
+    require(count != 0, "what is found is not nothing");
+    const auto end = found.begin() + std::min<std::ptrdiff_t>(count, found.size());
+    std::for_each(found.begin(), end, [&](cl_device_id device) { text(device, CL_DEVICE_NAME); });
+    std::sort(found.begin(), end);
+    require(std::adjacent_find(found.begin(), end) == end, "each device is listed once");
+  }
+  cl_int error = CL_SUCCESS;
+  const cl_context context = cl.clCreateContextFromType(nullptr, kType, nullptr, nullptr, &error);
+  made(context, error);
+}
+
 void Program::images() {
+  devices_of_a_type();
   const cl_command_queue in_order = queue(devices_[0]);
   cl_uint count = 0;
   ok(cl.clGetSupportedImageFormats(context_, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 0, nullptr, &count));

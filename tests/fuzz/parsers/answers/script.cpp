@@ -13,7 +13,8 @@ Script read_script(std::span<const std::uint8_t> input) {
   script.welcome = !input.empty() && (input[0] & kWelcome) != 0;
   script.late = !input.empty() && (input[0] & kLate) != 0;
   script.features = input.size() < 2 ? UINT8_MAX : input[1];
-  if ((script.features & kKeptShared) != 0) script.features |= remote::bit(remote::Feature::kept_shared);
+  if ((script.features & kHighFeatures) != 0)
+    script.features |= remote::bit(remote::Feature::kept_shared) | remote::bit(remote::Feature::judgements);
   input = input.subspan(std::min<std::size_t>(input.size(), 2));
   while (input.size() >= kHead) {
     const auto number = [&](std::size_t at) {

@@ -1,7 +1,7 @@
 // The meaning of an input: which program runs, and where and how the server deviates from correct answers.
 //
 //   byte 0   the program in bits 0 to 2; kWelcome, kLate
-//   byte 1   the features that the server offers; bit 5 stands for `kept_shared`
+//   byte 1   the features that the server offers; bit 5 stands for `kept_shared` and `judgements`
 //   then deviations, one after the other, each server's in this order:
 //   0  u8    so many commands with an answer are answered correctly before
 //   1  u8    the kind in bits 0 to 2; the frame's kind in bits 6 and 7; kWithCommandIds, kOnSecondServer
@@ -24,7 +24,7 @@ inline constexpr std::uint8_t kPrograms = 7;        // bits
 inline constexpr std::uint8_t kWelcome = 1U << 3U;  // the first server's first fault is about its Welcome
 inline constexpr std::uint8_t kLate = 1U << 4U;     // what was not answered is, once the client waits for it
 
-inline constexpr std::uint8_t kKeptShared = 1U << 5U;  // of the features
+inline constexpr std::uint8_t kHighFeatures = 1U << 5U;
 
 inline constexpr std::uint8_t kWithCommandIds = 1U
                                                 << 3U;  // numbers and ids in it are made those of the command
