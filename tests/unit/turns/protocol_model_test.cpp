@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/kit/sanitizers.h"
+
 namespace cleave::turns::model {
 namespace {
 
@@ -117,10 +119,8 @@ TEST_P(ProtocolModel, TwoProcessesTakeTurnsInEveryOrder) {
 }
 
 TEST_P(ProtocolModel, ThreeProcessesTakeTurnsInEveryOrder) {
-#ifdef CLEAVE_SANITIZED
-  if (GetParam() != Scope::Kills::none)
+  if (kit::kSanitizer && GetParam() != Scope::Kills::none)
     GTEST_SKIP() << "takes seconds with sanitizers, and the same code runs in the others";
-#endif
   std::string failure;
   EXPECT_GT(check_all<3>(scope(), failure), 1'000U);
   EXPECT_EQ(failure, "");

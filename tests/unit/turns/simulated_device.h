@@ -150,8 +150,10 @@ class SimulatedDevice {
     const auto& spans = clients[slot].spans;
     const auto used_in = [&](Ns from) {
       Ns sum = 0;
-      for (const auto& [begin, end] : spans)
-        sum += std::max<Ns>(std::min(end, from + window) - std::max(begin, from), 0);
+      auto span =
+          std::partition_point(spans.begin(), spans.end(), [&](auto one) { return one.second <= from; });
+      for (; span != spans.end() && span->first < from + window; ++span)
+        sum += std::min(span->second, from + window) - std::max(span->first, from);
       return static_cast<double>(sum) / static_cast<double>(window);
     };
     double found = used_in(since_);
