@@ -38,10 +38,7 @@ class DriverFixture : public DriverOwner, public kit::Setup {
       : DriverOwner{Driver(std::move(options))},
         kit::Setup(kit::Api(Driver::table(), kit::fail_test), driver.device(), flags),
         program(make_program(fixture_source)) {
-    driver.kernel("add", [](Execution& e) {
-      const auto data = e.buffer<cl_int>(0);
-      e.for_each_item([&](const Item& item) { data[item.global_id[0]] += e.value<cl_int>(1); });
-    });
+    driver.kernel("add", add_to_elements);
     driver.kernel("note", [](Execution& e) {
       const auto data = e.buffer<cl_int>(0);
       e.for_each_item(

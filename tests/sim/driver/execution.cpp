@@ -70,4 +70,10 @@ void Execution::for_each_item_of_group(const Size3& group,
   });
 }
 
+void add_to_elements(const Execution& execution) {
+  const auto data = execution.buffer<cl_int>(0);
+  const auto n = execution.value<cl_int>(1);
+  execution.for_each_item([&](const Item& item) { data[item.global_id[0]] += n; });
+}
+
 }  // namespace cleave::sim

@@ -84,4 +84,7 @@ class Execution {
   std::vector<Storage> storage_;
 };
 
+// The body of the tests' most usual kernel, (global int* data, int n): adds n to each element.
+void add_to_elements(const Execution& execution);
+
 }  // namespace cleave::sim

@@ -24,9 +24,7 @@ class FedLaunch : public testing::Test, public TurnsFolder, public InterposerFix
       return base::Nanoseconds(1'000) * static_cast<int>(launch.global[0]);
     });
     driver.kernel("add", [this](sim::Execution& e) {
-      const auto data = e.buffer<cl_int>(0);
-      const auto n = e.value<cl_int>(1);
-      e.for_each_item([&](const sim::Item& item) { data[item.global_id[0]] += n; });
+      sim::add_to_elements(e);
       if (stops_ && ++slices_ == kSlicesBefore) stop();
     });
     std::string problem;

@@ -108,7 +108,7 @@ class InterposerFixture : public InterposedDriver, public kit::Setup {
         kit::Setup(kit::Api(*table, kit::fail_test), driver.device(), properties),
         buffer(make_buffer()) {
     for (const char* name : {"add", "sum", "fixed", "reads_group_id", "uses_atomics", "may_wait"})
-      driver.kernel(name, add_body);
+      driver.kernel(name, sim::add_to_elements);
     driver.kernel("cleave_probe", probe_body);
   }
 
@@ -219,12 +219,6 @@ class InterposerFixture : public InterposedDriver, public kit::Setup {
     driver.clock().sleep_for(std::chrono::seconds(1));
     driver.run_until_idle();
     return false;
-  }
-
-  static void add_body(sim::Execution& e) {
-    const auto data = e.buffer<cl_int>(0);
-    const auto n = e.value<cl_int>(1);
-    e.for_each_item([&](const sim::Item& item) { data[item.global_id[0]] += n; });
   }
 };
 

@@ -130,8 +130,7 @@ TEST(ConfiguredThreadCancellation, WaitsOfAProcessThatHoldsTheDevice) {
   // The thread that waits is cancelled while it is in the driver, behind its place of cancellation.
   std::atomic<bool> cancels{false};
   fixture.driver.kernel("add", [&](sim::Execution& e) {
-    const auto data = e.buffer<cl_int>(0);
-    e.for_each_item([&](const sim::Item& item) { ++data[item.global_id[0]]; });
+    sim::add_to_elements(e);
     if (cancels) pthread_cancel(pthread_self());
   });
   for (int i = 0; i < 3; ++i) {

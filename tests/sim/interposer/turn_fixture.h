@@ -79,8 +79,7 @@ class TurnTest : public testing::Test, public TurnsFolder, public InterposerFixt
   // After five slices of "add" the other process begins to wait for the device, does that when it has it, and gives it back.
   void interrupt(const std::function<void()>& action) {
     driver.kernel("add", [this, action](sim::Execution& e) {
-      const auto data = e.buffer<cl_int>(0);
-      e.for_each_item([&](const sim::Item& item) { ++data[item.global_id[0]]; });
+      sim::add_to_elements(e);
       if (++slices_run != 5) return;
       neighbour = std::jthread([this, action] {
         EXPECT_TRUE(other.begin());
