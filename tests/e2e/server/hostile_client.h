@@ -39,6 +39,14 @@ class HostileClient : public testing::Test {
     EXPECT_TRUE(client->is_rejected()) << what;
   }
 
+  // A connection of which these bytes are all.
+  void expect_closed_after(const std::string& bytes) const {
+    RawClient client(endpoint_);
+    client.send_bytes(bytes.data(), bytes.size());
+    ::shutdown(client.stream->descriptor(), SHUT_WR);
+    EXPECT_TRUE(client.connection_closes());
+  }
+
   ServerProcess server_;
   const Endpoint endpoint_;
 };

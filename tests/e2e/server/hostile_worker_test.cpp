@@ -53,18 +53,29 @@ std::string taken() {
   return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
 }
 
+class HostileWorker : public HostileClient {
+ protected:
+  void SetUp() override {
+    const std::vector<pid_t> workers = server_.workers();
+    ASSERT_FALSE(workers.empty());
+    control_ = descriptor_of(workers.front(), is_control);
+    reports_ = descriptor_of(workers.front(), is_reports);
+    if (!control_.is_open() || !reports_.is_open())
+      GTEST_SKIP() << "a process's descriptors cannot be had here";
+  }
+
+  const std::unique_ptr<RawClient> client_ = ready();
+  base::FileDescriptor control_;
+  base::FileDescriptor reports_;
+};
+
 // Over every way that leads to the supervisor.
-TEST_F(HostileClient, DescriptorsOfAWorkerDoNotReachTheSupervisor) {
-  const auto client = ready();
+TEST_F(HostileWorker, DescriptorsDoNotReachTheSupervisor) {
   kit::LingeringSockets sockets;
   const std::string folder = "/proc/" + std::to_string(server_.process()) + "/fd";
   const auto count = [&] {
     return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator());
   };
-  const std::vector<pid_t> workers = server_.workers();
-  ASSERT_FALSE(workers.empty());
-  const base::FileDescriptor control = descriptor_of(workers.front(), is_control);
-  if (!control.is_open()) GTEST_SKIP() << "a process's descriptors cannot be had here";
   const auto before = count();
   const std::string text = "c";
   for (int i = 0; i < 8; ++i) {
@@ -74,7 +85,7 @@ TEST_F(HostileClient, DescriptorsOfAWorkerDoNotReachTheSupervisor) {
       sent.emplace_back(sockets.make());
       numbers.push_back(sent.back().get());
     }
-    EXPECT_FALSE(send_with_descriptors(control.get(), std::as_bytes(std::span(text)), numbers));
+    EXPECT_FALSE(send_with_descriptors(control_.get(), std::as_bytes(std::span(text)), numbers));
     discard(std::move(sent));
   }
   RawClient next(endpoint_);
@@ -83,48 +94,33 @@ TEST_F(HostileClient, DescriptorsOfAWorkerDoNotReachTheSupervisor) {
 }
 
 // Merged messages, and those of no kind.
-TEST_F(HostileClient, GarbageOfAWorkerEndsItAlone) {
-  const auto client = ready();
+TEST_F(HostileWorker, GarbageEndsItAlone) {
   const auto other = ready();
-  const std::vector<pid_t> workers = server_.workers();
-  ASSERT_FALSE(workers.empty());
-  const base::FileDescriptor reports = descriptor_of(workers.front(), is_reports);
-  if (!reports.is_open()) GTEST_SKIP() << "a process's descriptors cannot be had here";
-  ::fcntl(reports.get(), F_SETFL, O_NONBLOCK);  // no packets any more
+  ::fcntl(reports_.get(), F_SETFL, O_NONBLOCK);  // no packets any more
   const std::string much(60000, 'c');
-  ::write(reports.get(), much.data(), much.size());
+  ::write(reports_.get(), much.data(), much.size());
   EXPECT_TRUE(server_.logs("what is no message")) << server_.log();
 }
 
 // A kernel that is native code can send what it likes. What it costs the supervisor must have a bound.
-TEST_F(HostileClient, FloodOfAWorkerIsHeardSlowly) {
-  const auto client = ready();
-  const std::vector<pid_t> workers = server_.workers();
-  ASSERT_FALSE(workers.empty());
-  const base::FileDescriptor reports = descriptor_of(workers.front(), is_reports);
-  if (!reports.is_open()) GTEST_SKIP() << "a process's descriptors cannot be had here";
+TEST_F(HostileWorker, FloodIsHeardSlowly) {
   const std::string report = taken();
   unsigned sent = 0;
   const Time until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-  while (std::chrono::steady_clock::now() < until && wait_for(reports.get(), POLLOUT, until))
-    sent += ::write(reports.get(), report.data(), report.size()) > 0 ? 1 : 0;
+  while (std::chrono::steady_clock::now() < until && wait_for(reports_.get(), POLLOUT, until))
+    sent += ::write(reports_.get(), report.data(), report.size()) > 0 ? 1 : 0;
   EXPECT_GT(sent, 128U) << "as many as any worker may send at once";
   EXPECT_LT(sent, 4000U);
 }
 
 // One that has to wait is heard as soon as it may, not when something else wakes the supervisor.
-TEST_F(HostileClient, FloodOfAWorkerIsHeardSteadily) {
-  const auto client = ready();
-  const std::vector<pid_t> workers = server_.workers();
-  ASSERT_FALSE(workers.empty());
-  const base::FileDescriptor reports = descriptor_of(workers.front(), is_reports);
-  if (!reports.is_open()) GTEST_SKIP() << "a process's descriptors cannot be had here";
+TEST_F(HostileWorker, FloodIsHeardSteadily) {
   const std::string report = taken();
   Time last = std::chrono::steady_clock::now();
   const Time until = last + std::chrono::seconds(5);
   Time::duration longest{0};
-  while (last < until && wait_for(reports.get(), POLLOUT, until)) {
-    ASSERT_GT(::write(reports.get(), report.data(), report.size()), 0);
+  while (last < until && wait_for(reports_.get(), POLLOUT, until)) {
+    ASSERT_GT(::write(reports_.get(), report.data(), report.size()), 0);
     const Time now = std::chrono::steady_clock::now();
     longest = std::max(longest, now - last);
     last = now;

@@ -182,10 +182,7 @@ TEST_F(Peers, OnlyListedServersAreConnectedTo) {
   EXPECT_EQ(server_.count_of("none of its addresses is of a server that --peers names"), 7U) << server_.log();
   EXPECT_EQ(fetch(*client, 11, "tcp:127.0.0.2:9"), CL_INVALID_OPERATION);
   EXPECT_EQ(server_.count_of("no server there"), 1U) << server_.log();
-  client->add({.request = 12, .queue = kQueue},
-              wire::CreateReadBuffer(client->builder, kBuffer, 0, kContentsSize));
-  client->send();
-  EXPECT_EQ(client->error_of(12), CL_SUCCESS);
+  EXPECT_EQ(client->read(12, kContentsSize), CL_SUCCESS);
   EXPECT_EQ(client->received.data[12], data_) << "nothing has been written";
 }
 
@@ -233,8 +230,7 @@ TEST_F(Peers, GarbageInsteadOfAnOpeningIsRefused) {
 TEST(PeerFeatures, FetchesAreOfferedOnlyWhereTheOperatorListsServers) {
   ServerProcess server;
   RawClient client(server.endpoint());
-  ASSERT_TRUE(client.send_hello({.features = kFeatures}));
-  const auto* const welcome = client.await_welcome();
+  const auto* const welcome = client.greet({.features = kFeatures});
   ASSERT_NE(welcome, nullptr);
   EXPECT_EQ(welcome->features(), bit(Feature::offers));
 }

@@ -91,9 +91,20 @@ class RawClient {
     return welcome;
   }
 
-  bool begin(const HelloFields& words = {}) {
-    return send_hello(words) && await_welcome() != nullptr && device != 0;
+  // Empty: there is no Welcome.
+  std::optional<wire::Refusal> await_refusal() {
+    const auto* const welcome = await_welcome();
+    return welcome == nullptr ? std::nullopt : std::optional(welcome->refusal());
   }
+
+  // The Welcome after a Hello.
+  const wire::Welcome* greet(const HelloFields& words = {}) {
+    return send_hello(words) ? await_welcome() : nullptr;
+  }
+  std::optional<wire::Refusal> refusal(const HelloFields& words = {}) {
+    return send_hello(words) ? await_refusal() : std::nullopt;
+  }
+  bool begin(const HelloFields& words = {}) { return greet(words) != nullptr && device != 0; }
 
   // A context, a queue and a buffer, without waiting for an answer. Not sent yet.
   void create_objects(std::uint64_t buffer_size, std::uint64_t queue_properties = 0) {
@@ -189,6 +200,12 @@ class RawClient {
   // Waits for the answer. Empty: there is none.
   std::optional<int> error_of(std::uint32_t request) {
     return await_answer(request) ? std::optional(received.answers[request]) : std::nullopt;
+  }
+  // Reads the beginning of the buffer, and what has been added goes before that. The error of reading.
+  std::optional<int> read(std::uint32_t request, std::uint64_t size = 64) {
+    add({.request = request, .queue = kQueue}, wire::CreateReadBuffer(builder, kBuffer, 0, size));
+    send();
+    return error_of(request);
   }
   bool await_completion(std::uint64_t event) {
     return receive_until([&] { return received.completions.count(event) > 0; });

@@ -153,10 +153,7 @@ TEST_F(Rings, CopiedSlotsAreReturnedWhileTheQueueWaits) {
   }
   EXPECT_FALSE(is_returned(word(0)));
   client->add({}, wire::CreateSetUserEventStatus(client->builder, 30, CL_COMPLETE));
-  client->add({.request = 4, .queue = kQueue},
-              wire::CreateReadBuffer(client->builder, kBuffer, 0, kDataSize));
-  ASSERT_TRUE(client->send());
-  ASSERT_TRUE(client->await_answer(4));
+  ASSERT_EQ(client->read(4, kDataSize), CL_SUCCESS);
   EXPECT_EQ(client->received.data[4], data_);
   EXPECT_EQ(client->received.completions.at(20), CL_COMPLETE);
   EXPECT_TRUE(await(0));

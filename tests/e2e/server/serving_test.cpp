@@ -272,7 +272,7 @@ TEST_F(Serving, ByDefaultNobodyMayHaveAllMemory) {
   const auto most = [](const char* clients) -> std::uint64_t {
     ServerProcess server({"--max-clients", clients});
     RawClient client(server.endpoint());
-    const auto* const welcome = client.send_hello() ? client.await_welcome() : nullptr;
+    const auto* const welcome = client.greet();
     return welcome != nullptr ? welcome->most_memory() : 0;
   };
   const auto half = static_cast<double>(most("2"));
@@ -288,14 +288,10 @@ TEST_F(Serving, ClientsAreCountedAndLimited) {
   RawClient second(endpoint);
   ASSERT_TRUE(first.begin() && second.begin());
   RawClient third(endpoint);
-  ASSERT_TRUE(third.send_hello());
-  const auto* const welcome = third.await_welcome();
-  ASSERT_NE(welcome, nullptr);
-  EXPECT_EQ(welcome->refusal(), wire::Refusal::full);
+  EXPECT_EQ(third.refusal(), wire::Refusal::full);
   // A client that only queries does not count.
   RawClient query(endpoint);
-  ASSERT_TRUE(query.send_hello({.query = true}));
-  const auto* const load = query.await_welcome();
+  const auto* const load = query.greet({.query = true});
   ASSERT_NE(load, nullptr);
   EXPECT_EQ(load->refusal(), wire::Refusal::none);
   EXPECT_EQ(load->load()->clients(), 2U);
@@ -348,9 +344,7 @@ TEST_F(Serving, CrashedWorkerDoesNotAffectOtherClients) {
   EXPECT_TRUE(first.is_disconnected());
   EXPECT_TRUE(server.logs("crashed"));
   second.create_objects(kItems * sizeof(cl_int));
-  second.add({.request = 1, .queue = kQueue}, wire::CreateReadBuffer(second.builder, kBuffer, 0, 64));
-  second.send();
-  EXPECT_TRUE(second.await_answer(1));
+  EXPECT_EQ(second.read(1), CL_SUCCESS);
 }
 
 TEST_F(Serving, ConnectionOfAWorkerThatDiesFirstGoesToAnother) {
@@ -363,9 +357,7 @@ TEST_F(Serving, ConnectionOfAWorkerThatDiesFirstGoesToAnother) {
   // Its successor is started once the connection is the stopped one's.
   ASSERT_TRUE(kit::eventually([&] { return server.workers().size() == 2; }));
   ::kill(spare, SIGKILL);
-  const auto* const welcome = client.await_welcome();
-  ASSERT_NE(welcome, nullptr);
-  EXPECT_EQ(welcome->refusal(), wire::Refusal::none);
+  EXPECT_EQ(client.await_refusal(), wire::Refusal::none);
   EXPECT_TRUE(server.logs("a worker could not start: its worker crashed: Killed"));
 }
 
@@ -377,8 +369,7 @@ TEST_F(Serving, EditedOptionsFileAppliesFromTheNextStart) {
   for (const char* text : {"memory-per-client = '2M'\n", "nonsense = [\n"}) {
     folder.write("serverd.toml", text);
     RawClient client(endpoint);
-    ASSERT_TRUE(client.send_hello());
-    const auto* const welcome = client.await_welcome();
+    const auto* const welcome = client.greet();
     ASSERT_NE(welcome, nullptr) << server.log();
     EXPECT_EQ(welcome->most_memory(), 1U << 20U) << text;
   }
@@ -434,8 +425,7 @@ TEST_F(Serving, ClientsWithoutTheTokenAreRefused) {
   const Endpoint endpoint = server.endpoint();
   for (const std::string token : {"", "open", "open sesame ", "# comment"}) {
     RawClient client(endpoint);
-    ASSERT_TRUE(client.send_hello({.token = token}));
-    const auto* const welcome = client.await_welcome();
+    const auto* const welcome = client.greet({.token = token});
     ASSERT_NE(welcome, nullptr);
     EXPECT_EQ(welcome->refusal(), wire::Refusal::token) << token;
     EXPECT_EQ(welcome->platforms(), nullptr);
@@ -449,11 +439,9 @@ TEST_F(Serving, UnsupportedVersionsAndByteOrdersAreRefused) {
   ServerProcess server;
   const Endpoint endpoint = server.endpoint();
   RawClient newer(endpoint);
-  ASSERT_TRUE(newer.send_hello({.version = 99, .oldest = 98}));
-  EXPECT_EQ(newer.await_welcome()->refusal(), wire::Refusal::version);
+  EXPECT_EQ(newer.refusal({.version = 99, .oldest = 98}), wire::Refusal::version);
   RawClient other(endpoint);
-  ASSERT_TRUE(other.send_hello({.order = wire::ByteOrder::big}));
-  EXPECT_EQ(other.await_welcome()->refusal(), wire::Refusal::byte_order);
+  EXPECT_EQ(other.refusal({.order = wire::ByteOrder::big}), wire::Refusal::byte_order);
 }
 
 }  // namespace

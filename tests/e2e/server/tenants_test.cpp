@@ -31,8 +31,7 @@ class Tenants : public testing::Test {
 
   // Empty: admitted.
   static std::string refusal(RawClient& client, const std::string& token) {
-    if (!client.send_hello({.token = token})) return "not connected";
-    const auto* const welcome = client.await_welcome();
+    const auto* const welcome = client.greet({.token = token});
     if (welcome == nullptr) return "no answer";
     return welcome->refusal() == wire::Refusal::none ? "" : welcome->text()->str();
   }
@@ -40,6 +39,18 @@ class Tenants : public testing::Test {
     RawClient client(endpoint);
     return refusal(client, token);
   }
+  struct Admitted : RawClient {
+    Admitted(const Endpoint& endpoint, const std::string& token) : RawClient(endpoint) {
+      EXPECT_EQ(Tenants::refusal(*this, token), "");
+    }
+  };
+  struct Waiting : RawClient {
+    Waiting(ServerProcess& server, const std::string& token, std::string_view says)
+        : RawClient(server.endpoint()) {
+      EXPECT_TRUE(send_hello({.token = token}));
+      EXPECT_TRUE(server.logs(says));
+    }
+  };
 
   const kit::TemporaryFolder folder_;
   const std::string path_ = folder_.file("clients.toml");
@@ -51,8 +62,7 @@ TEST_F(Tenants, OfDifferentNamesAreNotServedTogetherWithoutWalls) {
   ServerProcess server = start({});
   const Endpoint endpoint = server.endpoint();
   EXPECT_TRUE(server.logs("clients of different names are not served at the same time"));
-  RawClient alice(endpoint);
-  ASSERT_EQ(refusal(alice, "first"), "");
+  Admitted alice(endpoint, "first");
   EXPECT_TRUE(server.logs(" (alice) \"raw client\": connected"));
   EXPECT_EQ(refusal(endpoint, "first"), "");
   EXPECT_EQ(refusal(endpoint, "second"), "a client of another name is served, or waits");
@@ -65,8 +75,7 @@ TEST_F(Tenants, AreServedTogetherIfTheOperatorSaysSo) {
   write(two_);
   ServerProcess server = start({"--mixed-tenants"});
   const Endpoint endpoint = server.endpoint();
-  RawClient alice(endpoint);
-  ASSERT_EQ(refusal(alice, "first"), "");
+  Admitted alice(endpoint, "first");
   EXPECT_EQ(refusal(endpoint, "second"), "");
 }
 
@@ -74,51 +83,39 @@ TEST_F(Tenants, HaveLimitsOfTheirOwn) {
   write("[alice]\ntoken = 'first'\nmemory = '1M'\nsessions = 1\n[bob]\ntoken = 'second'\n");
   ServerProcess server = start({"--mixed-tenants", "--memory-per-client", "3M"});
   const Endpoint endpoint = server.endpoint();
-  RawClient alice(endpoint);
-  ASSERT_EQ(refusal(alice, "first"), "");
+  Admitted alice(endpoint, "first");
   EXPECT_EQ(refusal(endpoint, "first"), "too many sessions of alice");
-  RawClient bob(endpoint);
-  ASSERT_EQ(refusal(bob, "second"), "");
+  Admitted bob(endpoint, "second");
   EXPECT_EQ(alice.most_memory, 1U << 20U) << "she is told what she has";
   EXPECT_EQ(bob.most_memory, 3U << 20U);
-  for (RawClient* client : {&alice, &bob}) {
-    client->create_objects(2U << 20U);
-    client->add({.request = 1, .queue = kQueue}, wire::CreateReadBuffer(client->builder, kBuffer, 0, 64));
-    client->send();
-  }
-  EXPECT_NE(alice.error_of(1), CL_SUCCESS) << "there is no such buffer";
-  EXPECT_EQ(bob.error_of(1), CL_SUCCESS);
+  alice.create_objects(2U << 20U);
+  bob.create_objects(2U << 20U);
+  EXPECT_NE(alice.read(1).value_or(CL_SUCCESS), CL_SUCCESS) << "there is no such buffer";
+  EXPECT_EQ(bob.read(1), CL_SUCCESS);
 }
 
 TEST_F(Tenants, ShareTheirMemoryAmongTheirSessions) {
   write("[alice]\ntoken = 'first'\nmemory = '3M'\n[bob]\ntoken = 'second'\nmemory = '3M'\n");
   ServerProcess server = start({"--mixed-tenants"});
   const Endpoint endpoint = server.endpoint();
-  const auto allocate = [](RawClient& client) {
+  const auto allocates = [](RawClient& client) {
     client.create_objects(2U << 20U);
-    client.add({.request = 1, .queue = kQueue}, wire::CreateReadBuffer(client.builder, kBuffer, 0, 64));
-    client.send();
-    return client.error_of(1);
+    return client.read(1) == CL_SUCCESS;
   };
-  RawClient one(endpoint);
-  ASSERT_EQ(refusal(one, "first"), "");
-  EXPECT_EQ(allocate(one), CL_SUCCESS);
-  RawClient two(endpoint);
-  ASSERT_EQ(refusal(two, "first"), "");
-  EXPECT_NE(allocate(two), CL_SUCCESS);
-  RawClient bob(endpoint);
-  ASSERT_EQ(refusal(bob, "second"), "");
-  EXPECT_EQ(allocate(bob), CL_SUCCESS) << "his own";
+  Admitted one(endpoint, "first");
+  EXPECT_TRUE(allocates(one));
+  Admitted two(endpoint, "first");
+  EXPECT_FALSE(allocates(two));
+  Admitted bob(endpoint, "second");
+  EXPECT_TRUE(allocates(bob)) << "his own";
 }
 
 TEST_F(Tenants, AreReadAgainWhenTheyHaveChanged) {
   write(two_);
   ServerProcess server = start({"--mixed-tenants"});
   const Endpoint endpoint = server.endpoint();
-  RawClient alice(endpoint);
-  ASSERT_EQ(refusal(alice, "first"), "");
-  RawClient bob(endpoint);
-  ASSERT_EQ(refusal(bob, "second"), "");
+  Admitted alice(endpoint, "first");
+  Admitted bob(endpoint, "second");
   write("[bob]\ntoken = 'changed'\n");
   EXPECT_EQ(refusal(endpoint, "second"), "") << "nobody has said so";
   server.signal(SIGHUP);
@@ -138,9 +135,7 @@ TEST_F(Tenants, AreReadAgainWhenTheyHaveChanged) {
   EXPECT_TRUE(server.logs("(alice) \"raw client\": disconnected: it is no longer in the clients file"));
   EXPECT_TRUE(alice.is_disconnected());
   bob.create_objects(64);
-  bob.add({.request = 1, .queue = kQueue}, wire::CreateReadBuffer(bob.builder, kBuffer, 0, 64));
-  bob.send();
-  EXPECT_EQ(bob.error_of(1), CL_SUCCESS) << "he has proved who he is before";
+  EXPECT_EQ(bob.read(1), CL_SUCCESS) << "he has proved who he is before";
 }
 
 // A client with a token that is about to become invalid may have connected before, to present it later.
@@ -169,21 +164,13 @@ TEST_F(Tenants, WhoWaitsIsGrantedWhatTheFileSaysNow) {
   write("[alice]\ntoken = 'first'\nsessions = 1\n[bob]\ntoken = 'second'\nsessions = 1\n");
   ServerProcess server = start({"--queue-time", "600", "--max-clients", "4", "--mixed-tenants"});
   const Endpoint endpoint = server.endpoint();
-  RawClient alice(endpoint);
-  ASSERT_EQ(refusal(alice, "first"), "");
-  RawClient bob(endpoint);
-  ASSERT_EQ(refusal(bob, "second"), "");
-  RawClient alice_again(endpoint);
-  ASSERT_TRUE(alice_again.send_hello({.token = "first"}));
-  ASSERT_TRUE(server.logs("waits for a place: too many sessions of alice"));
-  RawClient bob_again(endpoint);
-  ASSERT_TRUE(bob_again.send_hello({.token = "second"}));
-  ASSERT_TRUE(server.logs("waits for a place: too many sessions of bob"));
+  Admitted alice(endpoint, "first");
+  Admitted bob(endpoint, "second");
+  Waiting alice_again(server, "first", "waits for a place: too many sessions of alice");
+  Waiting bob_again(server, "second", "waits for a place: too many sessions of bob");
   write("[alice]\ntoken = 'first'\nsessions = 2\n");
   server.signal(SIGHUP);
-  const auto* const admitted = alice_again.await_welcome();
-  ASSERT_NE(admitted, nullptr);
-  EXPECT_EQ(admitted->refusal(), wire::Refusal::none);
+  EXPECT_EQ(alice_again.await_refusal(), wire::Refusal::none);
   const auto* const refused = bob_again.await_welcome();
   ASSERT_NE(refused, nullptr);
   EXPECT_EQ(refused->text()->str(), "it is no longer in the clients file");
@@ -201,24 +188,18 @@ TEST_F(Tenants, WaitForAPlace) {
   write(two_);
   ServerProcess server = start({"--queue-time", "600", "--max-clients", "1", "--mixed-tenants"});
   const Endpoint endpoint = server.endpoint();
-  RawClient alice(endpoint);
-  ASSERT_EQ(refusal(alice, "first"), "");
-  RawClient waits(endpoint);
-  ASSERT_TRUE(waits.send_hello({.token = "second"}));
-  ASSERT_TRUE(server.logs("waits for a place: too many clients"));
+  Admitted alice(endpoint, "first");
+  Waiting waits(server, "second", "waits for a place: too many clients");
   EXPECT_EQ(refusal(endpoint, "second"), "too many clients") << "one may wait for each place";
   alice.stream->shutdown();
-  const auto* const welcome = waits.await_welcome();
-  ASSERT_NE(welcome, nullptr);
-  EXPECT_EQ(welcome->refusal(), wire::Refusal::none);
+  EXPECT_EQ(waits.await_refusal(), wire::Refusal::none);
 }
 
 TEST_F(Tenants, WaitNoLongerThanTheyMay) {
   write(two_);
   ServerProcess server = start({"--queue-time", "1"});
   const Endpoint endpoint = server.endpoint();
-  RawClient alice(endpoint);
-  ASSERT_EQ(refusal(alice, "first"), "");
+  Admitted alice(endpoint, "first");
   EXPECT_EQ(refusal(endpoint, "second"), "no place in the time that clients may wait");
   EXPECT_TRUE(server.logs("refused after it has waited"));
 }
@@ -228,14 +209,9 @@ TEST_F(Tenants, WhoWaitsForOtherNamesIsNotOvertaken) {
   write(two_);
   ServerProcess server = start({"--queue-time", "600"});
   const Endpoint endpoint = server.endpoint();
-  RawClient alice(endpoint);
-  ASSERT_EQ(refusal(alice, "first"), "");
-  RawClient bob(endpoint);
-  ASSERT_TRUE(bob.send_hello({.token = "second"}));
-  ASSERT_TRUE(server.logs("(bob) \"raw client\": waits for a place"));
-  RawClient again(endpoint);
-  ASSERT_TRUE(again.send_hello({.token = "first"}));
-  ASSERT_TRUE(server.logs("(alice) \"raw client\": waits for a place"));
+  Admitted alice(endpoint, "first");
+  Waiting bob(server, "second", "(bob) \"raw client\": waits for a place");
+  Waiting again(server, "first", "(alice) \"raw client\": waits for a place");
   alice.stream->shutdown();
   EXPECT_NE(bob.await_welcome(), nullptr);
   bob.stream->shutdown();
@@ -246,12 +222,8 @@ TEST_F(Tenants, WhoLeavesWaitsNoMore) {
   write(two_);
   ServerProcess server = start({"--queue-time", "600", "--max-clients", "1"});
   const Endpoint endpoint = server.endpoint();
-  RawClient alice(endpoint);
-  ASSERT_EQ(refusal(alice, "first"), "");
-  auto leaves = std::make_unique<RawClient>(endpoint);
-  ASSERT_TRUE(leaves->send_hello({.token = "second"}));
-  ASSERT_TRUE(server.logs("waits for a place"));
-  leaves.reset();
+  Admitted alice(endpoint, "first");
+  { const Waiting leaves(server, "second", "waits for a place"); }
   EXPECT_TRUE(server.logs("refused after it has waited: it has left"));
 }
 
@@ -280,8 +252,7 @@ TEST_F(TenantsWithCertificates, AreKnownByThem) {
   EXPECT_TRUE(alice.begin());
   EXPECT_TRUE(server.logs(" (alice) \"raw client\": connected"));
   RawClient bob(server.endpoint(), files("bob"));
-  ASSERT_TRUE(bob.send_hello());
-  EXPECT_EQ(bob.await_welcome()->refusal(), wire::Refusal::token) << "the file does not name him";
+  EXPECT_EQ(bob.refusal(), wire::Refusal::token) << "the file does not name him";
 }
 
 // Its connection to the supervisor is the front's.
@@ -301,13 +272,9 @@ TEST_F(Tenants, WhoWaitsIsNotTakenForAnother) {
   write("[alice]\ntoken = 'first'\nsessions = 1\n[bob]\ntoken = 'second'\nsessions = 1\n");
   ServerProcess server = start({"--queue-time", "600", "--max-clients", "8", "--mixed-tenants"});
   const Endpoint endpoint = server.endpoint();
-  RawClient alice(endpoint);
-  ASSERT_EQ(refusal(alice, "first"), "");
-  RawClient bob(endpoint);
-  ASSERT_EQ(refusal(bob, "second"), "");
-  RawClient third(endpoint);  // of the first front
-  ASSERT_TRUE(third.send_hello({.token = "first"}));
-  ASSERT_TRUE(server.logs("(alice) \"raw client\": waits for a place"));
+  Admitted alice(endpoint, "first");
+  Admitted bob(endpoint, "second");
+  Waiting third(server, "first", "(alice) \"raw client\": waits for a place");  // of the first front
   const pid_t front = server.front();
   ::kill(front, SIGKILL);
   ASSERT_TRUE(kit::eventually([&] { return server.front() > 0 && server.front() != front; }));
@@ -321,9 +288,7 @@ TEST_F(Tenants, WhoWaitsIsNotTakenForAnother) {
   third.stream->shutdown();  // which is answered to nobody
   bob.stream->shutdown();
   for (const auto& each : others) {
-    const auto* const welcome = each->await_welcome();
-    ASSERT_NE(welcome, nullptr);
-    EXPECT_EQ(welcome->refusal(), wire::Refusal::none);
+    EXPECT_EQ(each->await_refusal(), wire::Refusal::none);
     each->stream->shutdown();
   }
 }
