@@ -108,16 +108,7 @@ void make_images(Rig& rig) {
       {CL_RGBA, CL_FLOAT}, {0, 0}, {CL_RGBA, 0}, {0x7777, CL_UNORM_INT8}, {CL_RGB, CL_UNORM_SHORT_565}};
   const auto desc_of = [](cl_mem_object_type type, std::size_t width, std::size_t height, std::size_t depth,
                           std::size_t array, std::size_t row, std::size_t slice, cl_mem memory = nullptr) {
-    cl_image_desc desc{};
-    desc.image_type = type;
-    desc.image_width = width;
-    desc.image_height = height;
-    desc.image_depth = depth;
-    desc.image_array_size = array;
-    desc.image_row_pitch = row;
-    desc.image_slice_pitch = slice;
-    desc.mem_object = memory;
-    return desc;
+    return cl_image_desc{type, width, height, depth, array, row, slice, 0, 0, {memory}};
   };
   const cl_image_desc descs[] = {desc_of(CL_MEM_OBJECT_IMAGE2D, 16, 16, 0, 0, 0, 0),
                                  desc_of(CL_MEM_OBJECT_IMAGE2D, 0, 16, 0, 0, 0, 0),

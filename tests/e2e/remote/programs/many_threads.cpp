@@ -149,8 +149,9 @@ class Thread : public work::OrderedCommands {
       std::memcpy(&buffer.contents[i * 4], &word, sizeof word);
     }
     check(cl().set_arguments(add_, buffer.handle, n));
+    // Of a local size: PoCL compiles a kernel anew for each that it chooses.
     enqueue(random_queue(), {&buffer}, [&](auto queue, const auto& waits, auto event) {
-      return cl().launch(queue, add_, {words}, waits, event);
+      return cl().launch(queue, add_, {words, 1}, waits, event);
     });
   }
 
@@ -192,7 +193,7 @@ class Thread : public work::OrderedCommands {
     shared_.expected_sums[place] += n * static_cast<cl_uint>(items);
     check(cl().set_arguments(add_to_sum_, shared_.sums, place, n));
     enqueue(random_queue(), {}, [&](auto queue, const auto& waits, auto event) {
-      return cl().launch(queue, add_to_sum_, {items}, waits, event);
+      return cl().launch(queue, add_to_sum_, {items, 1}, waits, event);
     });
   }
 

@@ -64,7 +64,8 @@ struct Rig {
   [[nodiscard]] cl_int copy(cl_bool blocking, void* to, const void* from, std::size_t size) const {
     return cl.clEnqueueSVMMemcpy(queue, blocking, to, from, size, 0, nullptr, nullptr);
   }
-  void launch(cl_kernel kernel, std::size_t items) const { check(cl.launch(queue, kernel, {items})); }
+  // Of a local size: PoCL compiles a kernel anew for each that it chooses.
+  void launch(cl_kernel kernel, std::size_t items) const { check(cl.launch(queue, kernel, {items, 1})); }
 
   [[nodiscard]] kit::Kernel add_to(void* data, cl_int by) const {
     kit::Kernel kernel = cl.kernel(program, "add");
