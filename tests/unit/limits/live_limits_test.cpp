@@ -17,6 +17,7 @@ namespace {
 struct LiveLimitsTest : testing::Test {
   kit::TemporaryFolder folder;
   std::map<std::string, std::string> variables;
+  base::Configuration begun;
 
   base::Configuration load(const std::string& text) {
     variables["CLEAVE_CONFIG"] = folder.write("cleave.toml", text);
@@ -27,6 +28,11 @@ struct LiveLimitsTest : testing::Test {
       const auto found = variables.find(name);
       return found == variables.end() ? nullptr : found->second.c_str();
     });
+  }
+  // Those of a process that begins with this file.
+  LiveLimits begun_with(const std::string& text) {
+    begun = load(text);
+    return LiveLimits(begun);
   }
   // The next look, which is due a quarter of a second after the last one.
   static void look(LiveLimits& live) {
@@ -39,15 +45,20 @@ struct LiveLimitsTest : testing::Test {
     const std::string made = folder.write("new", text);
     ASSERT_EQ(std::rename(made.c_str(), folder.file("cleave.toml").c_str()), 0);
   }
+  void expect_seen(LiveLimits& live, const std::string& text) const {
+    change(text);
+    expect_change(live);
+  }
+  static void expect_change(LiveLimits& live) {
+    EXPECT_TRUE(kit::eventually([&] { return live.poll(); }));
+  }
 };
 
 TEST_F(LiveLimitsTest, AChangeOfTheFileTakesEffect) {
-  const base::Configuration configuration = load("[limits]\nmemory = \"1G\"\n");
-  LiveLimits live(configuration);
+  LiveLimits live = begun_with("[limits]\nmemory = \"1G\"\n");
   EXPECT_EQ(live.memory(), std::uint64_t{1} << 30U);
   EXPECT_EQ(live.weight(), 100U);
-  change("[limits]\nmemory = \"2G\"\ncap = \"30%,borrow\"\n[turns]\nweight = 300\n");
-  EXPECT_TRUE(kit::eventually([&] { return live.poll(); }));
+  expect_seen(live, "[limits]\nmemory = \"2G\"\ncap = \"30%,borrow\"\n[turns]\nweight = 300\n");
   EXPECT_EQ(live.memory(), std::uint64_t{2} << 30U);
   EXPECT_EQ(live.weight(), 300U);
   EXPECT_EQ(live.cap(), (base::Cap{300, true}));
@@ -55,16 +66,13 @@ TEST_F(LiveLimitsTest, AChangeOfTheFileTakesEffect) {
 
 TEST_F(LiveLimitsTest, ATenantsTableCounts) {
   variables["CLEAVE_TENANT"] = "alice";
-  const base::Configuration configuration = load("[limits]\nmemory = \"1G\"\n");
-  LiveLimits live(configuration);
-  change("[limits]\nmemory = \"2G\"\n[tenants.\"alice\"]\nmemory = \"3G\"\n");
-  EXPECT_TRUE(kit::eventually([&] { return live.poll(); }));
+  LiveLimits live = begun_with("[limits]\nmemory = \"1G\"\n");
+  expect_seen(live, "[limits]\nmemory = \"2G\"\n[tenants.\"alice\"]\nmemory = \"3G\"\n");
   EXPECT_EQ(live.memory(), std::uint64_t{3} << 30U);
 }
 
 TEST_F(LiveLimitsTest, AChangeIsSeenByAProgramThatLaunchesAllTheTime) {
-  const base::Configuration configuration = load("[turns]\nweight = 1\n");
-  LiveLimits live(configuration);
+  LiveLimits live = begun_with("[turns]\nweight = 1\n");
   for (int i = 0; i < 10'000; ++i) EXPECT_FALSE(live.poll_often());
   change("[turns]\nweight = 2\n");
   EXPECT_TRUE(kit::eventually([&] { return live.poll_often(); }));
@@ -72,8 +80,7 @@ TEST_F(LiveLimitsTest, AChangeIsSeenByAProgramThatLaunchesAllTheTime) {
 }
 
 TEST_F(LiveLimitsTest, AChangeIsSeenSoonByAProgramThatComesToLaunchRarely) {
-  const base::Configuration configuration = load("[turns]\nweight = 1\n");
-  LiveLimits live(configuration);
+  LiveLimits live = begun_with("[turns]\nweight = 1\n");
   for (int i = 0; i < 10'000; ++i) EXPECT_FALSE(live.poll_often());
   change("[turns]\nweight = 2\n");
   int calls = 0;
@@ -94,28 +101,23 @@ TEST_F(LiveLimitsTest, NothingIsLookedAtForDevNull) {
 
 TEST_F(LiveLimitsTest, TheEnvironmentOfTheStartStillWins) {
   variables["CLEAVE_CAP"] = "10%";
-  const base::Configuration configuration = load("[turns]\nweight = 1\n");
-  LiveLimits live(configuration);
-  change("[turns]\nweight = 2\n[limits]\ncap = \"50%\"\n");
-  EXPECT_TRUE(kit::eventually([&] { return live.poll(); }));
+  LiveLimits live = begun_with("[turns]\nweight = 1\n");
+  expect_seen(live, "[turns]\nweight = 2\n[limits]\ncap = \"50%\"\n");
   EXPECT_EQ(live.weight(), 2U);
   EXPECT_EQ(live.cap(), (base::Cap{100, false}));
 }
 
 TEST_F(LiveLimitsTest, AFileWithAMistakeChangesNothing) {
-  const base::Configuration configuration = load("[turns]\nweight = 5\n");
-  LiveLimits live(configuration);
+  LiveLimits live = begun_with("[turns]\nweight = 5\n");
   change("[turns]\nweight = 7\n[limits]\ncap = \"much\"\n");
   for (int i = 0; i < 3; ++i) look(live);
   EXPECT_EQ(live.weight(), 5U);
-  change("[turns]\nweight = 9\n");
-  EXPECT_TRUE(kit::eventually([&] { return live.poll(); }));
+  expect_seen(live, "[turns]\nweight = 9\n");
   EXPECT_EQ(live.weight(), 9U) << "fixed, it counts again";
 }
 
 TEST_F(LiveLimitsTest, AFileThatIsBeingRewrittenChangesNothing) {
-  const base::Configuration configuration = load("[limits]\nmemory = \"1G\"\n");
-  LiveLimits live(configuration);
+  LiveLimits live = begun_with("[limits]\nmemory = \"1G\"\n");
   look(live);
   folder.write("cleave.toml", "");
   for (int i = 0; i < 3; ++i) look(live);
@@ -127,7 +129,7 @@ TEST_F(LiveLimitsTest, AFileThatIsBeingRewrittenChangesNothing) {
   }
   EXPECT_EQ(live.memory(), std::uint64_t{1} << 30U) << "it has not been the same at two looks";
   folder.write("cleave.toml", "[limits]\nmemory = \"2G\"\n");
-  EXPECT_TRUE(kit::eventually([&] { return live.poll(); }));
+  expect_change(live);
   EXPECT_EQ(live.memory(), std::uint64_t{2} << 30U);
 }
 
@@ -136,15 +138,14 @@ TEST_F(LiveLimitsTest, AProcessThatBeganWhileTheFileWasRewrittenGetsItsLimits) {
   folder.write("cleave.toml", "[limits]\nmemory = \"1G\"\n");
   LiveLimits live(configuration);
   EXPECT_EQ(live.memory(), 0U);
-  EXPECT_TRUE(kit::eventually([&] { return live.poll(); }));
+  expect_change(live);
   EXPECT_EQ(live.memory(), std::uint64_t{1} << 30U);
 }
 
 TEST_F(LiveLimitsTest, TheTenantIsThatOfTheStart) {
-  const base::Configuration configuration = load("[limits]\ntenant = \"alice\"\n");
-  LiveLimits live(configuration);
-  change("[limits]\ntenant = \"bob\"\n[tenants.alice]\nmemory = \"1G\"\n[tenants.bob]\nmemory = \"2G\"\n");
-  EXPECT_TRUE(kit::eventually([&] { return live.poll(); }));
+  LiveLimits live = begun_with("[limits]\ntenant = \"alice\"\n");
+  expect_seen(
+      live, "[limits]\ntenant = \"bob\"\n[tenants.alice]\nmemory = \"1G\"\n[tenants.bob]\nmemory = \"2G\"\n");
   EXPECT_EQ(live.tenant(), "alice");
   EXPECT_EQ(live.memory(), std::uint64_t{1} << 30U);
 }
@@ -158,14 +159,12 @@ TEST_F(LiveLimitsTest, ARelativePathIsThatOfTheStart) {
   std::filesystem::current_path(before);
   EXPECT_EQ(configuration.settings.turns.weight, 5U);
   LiveLimits live(configuration);
-  change("[turns]\nweight = 7\n");
-  EXPECT_TRUE(kit::eventually([&] { return live.poll(); }));
+  expect_seen(live, "[turns]\nweight = 7\n");
   EXPECT_EQ(live.weight(), 7U);
 }
 
 TEST_F(LiveLimitsTest, AFileThatIsGoneChangesNothing) {
-  const base::Configuration configuration = load("[turns]\nweight = 5\n");
-  LiveLimits live(configuration);
+  LiveLimits live = begun_with("[turns]\nweight = 5\n");
   ASSERT_EQ(std::remove(folder.file("cleave.toml").c_str()), 0);
   EXPECT_FALSE(live.poll());
   EXPECT_EQ(live.weight(), 5U);

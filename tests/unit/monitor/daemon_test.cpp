@@ -113,7 +113,7 @@ TEST_F(DaemonTest, DomainThatHangsInTheStatisticsClearsThePressureAlone) {
   TestClient peer = TestClient::to(path_);
   ASSERT_TRUE(receives(peer, " 1 0 pressure=0\n"));
   hypervisor_.hang_in_statistics(true);
-  ASSERT_TRUE(kit::eventually([&] { return hypervisor_.blocked_statistics() == 1; }));
+  ASSERT_TRUE(kit::eventually([&] { return hypervisor_.blocked_statistics == 1; }));
   std::string all;
   EXPECT_TRUE(kit::eventually([&] { return (all += peer.received()).find(" 1 0\n") != std::string::npos; }));
   EXPECT_EQ(all.find("unknown "), std::string::npos) << all;
@@ -129,14 +129,14 @@ TEST_F(DaemonTest, PressureIsFollowedCloselyForClients) {
   hypervisor_.run(1, true);
   hypervisor_.schedule(1, std::chrono::seconds(1), std::chrono::seconds(1));
   start();
-  ASSERT_TRUE(kit::eventually([&] { return hypervisor_.statistics_calls() == 1; }));
+  ASSERT_TRUE(kit::eventually([&] { return hypervisor_.statistics_calls == 1; }));
   {
     TestClient peer = TestClient::to(path_);
     ASSERT_TRUE(receives(peer, " 1 0\n"));
-    EXPECT_EQ(hypervisor_.statistics_calls(), 1U);
+    EXPECT_EQ(hypervisor_.statistics_calls, 1U);
   }
   // The sampler takes one more when it is told that nobody follows any more.
-  EXPECT_TRUE(kit::eventually([&] { return hypervisor_.statistics_calls() == 2; }));
+  EXPECT_TRUE(kit::eventually([&] { return hypervisor_.statistics_calls == 2; }));
 }
 
 TEST_F(DaemonTest, HypervisorBlockedFromTheStartDelaysNoClient) {

@@ -18,7 +18,7 @@ class FakeHypervisor::FakeSession : public HypervisorConnection {
   std::vector<Uuid> running() override {
     Lock lock(owner_.mutex_);
     owner_.pass(lock);
-    ++owner_.list_calls_;
+    ++owner_.list_calls;
     std::vector<Uuid> uuids;
     for (const unsigned domain : owner_.running_) uuids.push_back(uuid_of(domain));
     return uuids;
@@ -36,10 +36,10 @@ class FakeHypervisor::FakeSession : public HypervisorConnection {
 
   std::vector<SchedulerTimes> scheduler_times() override {
     Lock lock(owner_.mutex_);
-    ++owner_.statistics_calls_;
-    ++owner_.blocked_statistics_;
+    ++owner_.statistics_calls;
+    ++owner_.blocked_statistics;
     owner_.changed_.wait(lock, [&] { return !owner_.statistics_block_; });
-    --owner_.blocked_statistics_;
+    --owner_.blocked_statistics;
     if (owner_.fails_) throw HypervisorError("the call failed");
     std::vector<SchedulerTimes> times;
     for (const auto& [domain, time] : owner_.scheduled_)
@@ -52,9 +52,9 @@ class FakeHypervisor::FakeSession : public HypervisorConnection {
 };
 
 void FakeHypervisor::pass(Lock& lock) {
-  ++blocked_calls_;
+  ++blocked_calls;
   changed_.wait(lock, [&] { return !blocks_; });
-  --blocked_calls_;
+  --blocked_calls;
   if (fails_) throw HypervisorError("the call failed");
 }
 
@@ -62,7 +62,7 @@ std::unique_ptr<HypervisorConnection> FakeHypervisor::connect(const std::string&
                                                               std::shared_ptr<HypervisorEvents> events) {
   Lock lock(mutex_);
   if (!events) return std::make_unique<FakeSession>(*this);
-  ++attempts_;
+  ++attempts;
   pass(lock);
   if (refuses_connections_) throw HypervisorError("refused");
   events_ = std::move(events);
@@ -118,31 +118,6 @@ void FakeHypervisor::die() {
     events = std::exchange(events_, nullptr);
   }
   if (events) events->lost("it closed the connection");
-}
-
-unsigned FakeHypervisor::attempts() {
-  const Lock lock(mutex_);
-  return attempts_;
-}
-
-unsigned FakeHypervisor::blocked_calls() {
-  const Lock lock(mutex_);
-  return blocked_calls_;
-}
-
-unsigned FakeHypervisor::blocked_statistics() {
-  const Lock lock(mutex_);
-  return blocked_statistics_;
-}
-
-unsigned FakeHypervisor::statistics_calls() {
-  const Lock lock(mutex_);
-  return statistics_calls_;
-}
-
-unsigned FakeHypervisor::list_calls() {
-  const Lock lock(mutex_);
-  return list_calls_;
 }
 
 }  // namespace cleave::monitor

@@ -43,11 +43,11 @@ class FakeHypervisor : public Hypervisor {
   // From now on the domain has these times, and its hypervisor says so.
   void schedule(unsigned domain, std::chrono::nanoseconds ran, std::chrono::nanoseconds waited);
 
-  unsigned attempts();       // to connect with events
-  unsigned blocked_calls();  // calls that hang now, without those in the statistics
-  unsigned blocked_statistics();
-  unsigned statistics_calls();  // of scheduler_times()
-  unsigned list_calls();
+  std::atomic<unsigned> attempts = 0;       // to connect with events
+  std::atomic<unsigned> blocked_calls = 0;  // calls that hang now, without those in the statistics
+  std::atomic<unsigned> blocked_statistics = 0;
+  std::atomic<unsigned> statistics_calls = 0;  // of scheduler_times()
+  std::atomic<unsigned> list_calls = 0;
 
  private:
   class FakeSession;
@@ -64,11 +64,6 @@ class FakeHypervisor : public Hypervisor {
   bool blocks_ = false;
   bool statistics_block_ = false;
   bool fails_ = false;
-  unsigned attempts_ = 0;
-  unsigned blocked_calls_ = 0;
-  unsigned blocked_statistics_ = 0;
-  unsigned statistics_calls_ = 0;
-  unsigned list_calls_ = 0;
 };
 
 }  // namespace cleave::monitor

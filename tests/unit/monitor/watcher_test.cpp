@@ -77,7 +77,7 @@ TEST_F(WatcherTest, EventUpdatesTheCount) {
   EXPECT_TRUE(inbox_.counts(1));
   hypervisor_.run(1, false);
   EXPECT_TRUE(inbox_.counts(0));
-  EXPECT_EQ(hypervisor_.list_calls(), 1U);
+  EXPECT_EQ(hypervisor_.list_calls, 1U);
   EXPECT_EQ(inbox_.newest().events, 2U);
 }
 
@@ -112,7 +112,7 @@ TEST_F(WatcherTest, IdleDomainBecomesNotBusy) {
 TEST_F(WatcherTest, RetriesUntilConnected) {
   hypervisor_.refuse(true);
   watch(prompt());
-  EXPECT_TRUE(kit::eventually([&] { return hypervisor_.attempts() >= 5; }));
+  EXPECT_TRUE(kit::eventually([&] { return hypervisor_.attempts >= 5; }));
   EXPECT_FALSE(inbox_.newest().connected);
   hypervisor_.run(1, true);
   hypervisor_.refuse(false);
@@ -150,7 +150,7 @@ TEST_F(WatcherTest, ALossIsReportedWhileACallHangs) {
   watch(prompt());
   ASSERT_TRUE(inbox_.counts(0));
   hypervisor_.hang(true);
-  ASSERT_TRUE(kit::eventually([&] { return hypervisor_.blocked_calls() == 1; }));
+  ASSERT_TRUE(kit::eventually([&] { return hypervisor_.blocked_calls == 1; }));
   hypervisor_.die();
   EXPECT_TRUE(inbox_.has_lost_connection());
   hypervisor_.hang(false);
@@ -194,7 +194,7 @@ TEST_F(WatcherTest, ReportsNothingAfterStop) {
 TEST_F(WatcherTest, IsNotStoppedWhileACallHangs) {
   hypervisor_.hang(true);
   watch(prompt());
-  ASSERT_TRUE(kit::eventually([&] { return hypervisor_.blocked_calls() == 1; }));
+  ASSERT_TRUE(kit::eventually([&] { return hypervisor_.blocked_calls == 1; }));
   watcher_->stop();
   EXPECT_FALSE(watcher_->wait_until_ended(std::chrono::steady_clock::now() + milliseconds(20)));
   hypervisor_.hang(false);
@@ -226,7 +226,7 @@ TEST_F(WatcherTest, DomainThatHangsInTheStatisticsDelaysNeitherCountNorStop) {
   hypervisor_.hang_in_statistics(true);
   hypervisor_.run(1, true);
   watch(prompt());
-  ASSERT_TRUE(kit::eventually([&] { return hypervisor_.blocked_statistics() == 1; }));
+  ASSERT_TRUE(kit::eventually([&] { return hypervisor_.blocked_statistics == 1; }));
   hypervisor_.run(2, true, true);
   EXPECT_TRUE(inbox_.counts(2));
   EXPECT_TRUE(kit::eventually([&] {
@@ -256,7 +256,7 @@ TEST_F(WatcherTest, PressureIsSampledSeldomWhileNobodyFollowsIt) {
   ASSERT_TRUE(kit::eventually([&] { return due_in() > hours(PressureSampler::kIdleFactor); }))
       << "one more sample, since the receiver expects it sooner";
   EXPECT_TRUE(inbox_.newest().pressure);
-  EXPECT_EQ(hypervisor_.statistics_calls(), 2U);
+  EXPECT_EQ(hypervisor_.statistics_calls, 2U);
 }
 
 TEST_F(WatcherTest, PressureIsSampledSeldomAfterAFailure) {

@@ -17,14 +17,28 @@ constexpr const char* kGreeting = "cleave-monitor 1 heartbeat=2000\n";
 
 base::Address nowhere() { return *base::parse_address("unix:/nonexistent/socket"); }
 
-TEST(MonitorSource, ReconnectsQuicklyAfterAGoodConnection) {
+// A monitor, and the source's connection to it of the first second.
+struct Connected {
+  template <class... More>
+  explicit Connected(bool required, More... more) : source({listener.address()}, required, 1, more...) {
+    source.step(1s);
+    EXPECT_TRUE(listener.answer());
+  }
+  // What the monitor says first, which is heard in the second second.
+  void greet(const std::string& lines) {
+    listener.say(kGreeting + lines);
+    source.step(2s);
+  }
+
   FakeMonitor listener;
-  MonitorSource source({listener.address()}, true, 1);
-  source.step(1s);
-  ASSERT_TRUE(listener.answer());
+  MonitorSource source;
+};
+
+TEST(MonitorSource, ReconnectsQuicklyAfterAGoodConnection) {
+  Connected connected(true);
+  auto& [listener, source] = connected;
   EXPECT_FALSE(source.first_answer_known());
-  listener.say(std::string(kGreeting) + "count 1 3 0\n");
-  source.step(2s);
+  connected.greet("count 1 3 0\n");
   EXPECT_TRUE(source.first_answer_known());
   ASSERT_TRUE(source.last_count());
   EXPECT_EQ(source.last_count()->vms, 3U);
@@ -51,12 +65,9 @@ TEST(MonitorSource, ReconnectsQuicklyAfterAGoodConnection) {
 }
 
 TEST(MonitorSource, CountsTheBusyMachinesIfAsked) {
-  FakeMonitor listener;
-  MonitorSource source({listener.address()}, true, 1, 10s, base::MonitorTrust::owner, base::CountBy::busy);
-  source.step(1s);
-  ASSERT_TRUE(listener.answer());
-  listener.say(std::string(kGreeting) + "count 1 5 0\n");
-  source.step(2s);
+  Connected connected(true, 10s, base::MonitorTrust::owner, base::CountBy::busy);
+  auto& [listener, source] = connected;
+  connected.greet("count 1 5 0\n");
   EXPECT_EQ(source.last_count()->vms, 1U);
   listener.say("count 2 5 2\n");
   source.step(3s);
@@ -69,14 +80,10 @@ TEST(MonitorSource, CountsTheBusyMachinesIfAsked) {
 
 TEST(MonitorSource, WarnsIfCountsExpireBeforeTheNextHeartbeat) {
   for (const auto max_age : {1s, 2s, 3s}) {
-    FakeMonitor listener;
-    MonitorSource source({listener.address()}, false, 1, max_age);
-    source.step(1s);
-    ASSERT_TRUE(listener.answer());
-    listener.say(std::string(kGreeting) + "count 1 3 0\n");
-    source.step(2s);
-    EXPECT_EQ(source.last_count()->vms, 3U);
-    const std::string said = source.take_warning();
+    Connected connected(false, max_age);
+    connected.greet("count 1 3 0\n");
+    EXPECT_EQ(connected.source.last_count()->vms, 3U);
+    const std::string said = connected.source.take_warning();
     EXPECT_EQ(said.find("send more often") != std::string::npos, max_age < 3s) << said;
   }
 }
@@ -108,10 +115,8 @@ TEST(MonitorSource, BacksOffWhileNoMonitorListens) {
 }
 
 TEST(MonitorSource, DropsAServerWithoutAGreeting) {
-  FakeMonitor listener;
-  MonitorSource source({listener.address()}, true, 1);
-  source.step(1s);
-  ASSERT_TRUE(listener.answer());
+  Connected connected(true);
+  auto& [listener, source] = connected;
   const base::Nanoseconds deadline = source.wake_condition().until;
   EXPECT_EQ(deadline, 6s);
   source.step(deadline);
@@ -136,10 +141,8 @@ TEST(MonitorSource, BacksOffAfterShortConnections) {
 
 TEST(MonitorSource, LimitsReadsPerStep) {
   for (const char* text : {"\xff\xff\xff", "GET / HTTP/1.1\r\n\r\n", "cleave-monitor 9\n"}) {
-    FakeMonitor listener;
-    MonitorSource source({listener.address()}, false, 1);
-    source.step(1s);
-    ASSERT_TRUE(listener.answer());
+    Connected connected(false);
+    auto& [listener, source] = connected;
     listener.say(std::string(text) + std::string(100'000, 'x'));
     for (int i = 0; i < 40; ++i) source.step(1s);
     EXPECT_EQ(source.state(), "unreachable") << text;
@@ -149,12 +152,9 @@ TEST(MonitorSource, LimitsReadsPerStep) {
 }
 
 TEST(MonitorSource, DescriptorReusedByTheProgramIsNotClosed) {
-  FakeMonitor listener;
-  MonitorSource source({listener.address()}, false, 1);
-  source.step(1s);
-  ASSERT_TRUE(listener.answer());
-  listener.say(std::string(kGreeting) + "count 1 3 0\n");
-  source.step(2s);
+  Connected connected(false);
+  connected.greet("count 1 3 0\n");
+  MonitorSource& source = connected.source;
   // As daemons do: close what one does not know, and open one's own.
   const int theirs = source.wake_condition().fd;
   int ends[2];

@@ -31,6 +31,16 @@ base::Settings following(const FakeMonitor& listener) {
   return settings;
 }
 
+struct Surroundings {
+  base::Settings settings;
+  base::ForkLocks forks{};
+};
+// One that has been started, as by a first launch.
+class Started : public Surroundings, public Neighbours {
+ public:
+  explicit Started(base::Settings of) : Surroundings{std::move(of)}, Neighbours(forks, settings) { start(); }
+};
+
 // A monitor on a thread that sends the same to every client.
 class Server {
  public:
@@ -66,9 +76,7 @@ TEST(NeighbourCount, FixedCountUsesNoSource) {
   const FakeMonitor listener;
   base::Settings settings = following(listener);
   settings.vms = 5;
-  base::ForkLocks forks;
-  Neighbours neighbours(forks, settings);
-  neighbours.start();
+  Started neighbours(settings);
   EXPECT_EQ(neighbours.vms(), 5U);
   EXPECT_EQ(neighbours.report().state, Report::State::fixed);
   EXPECT_FALSE(const_cast<FakeMonitor&>(listener).answer());
@@ -79,9 +87,7 @@ TEST(NeighbourCount, ImplausibleCountIsBounded) {
   base::Settings settings = following(liar.listener());
   testing::internal::CaptureStderr();
   {
-    base::ForkLocks forks;
-    Neighbours neighbours(forks, settings);
-    neighbours.start();
+    Started neighbours(settings);
     EXPECT_TRUE(kit::eventually([&] { return neighbours.vms() != 1; }));
     EXPECT_EQ(neighbours.vms(), 256U);
   }
@@ -95,9 +101,7 @@ TEST(NeighbourCount, PolicyWithoutACountUsesNoSource) {
     FakeMonitor listener;
     base::Settings settings = following(listener);
     settings.policy.kind = kind;
-    base::ForkLocks forks;
-    Neighbours neighbours(forks, settings);
-    neighbours.start();
+    Started neighbours(settings);
     EXPECT_FALSE(listener.answer());
     EXPECT_EQ(neighbours.report().state, Report::State::fixed);
   }
@@ -143,9 +147,7 @@ TEST(NeighbourCount, FirstLaunchUsesTheFile) {
   const std::string path = folder.write("vms", "6\n");
   base::Settings settings;
   settings.sources = {.monitor = false, .peers = false, .files = {path}};
-  base::ForkLocks forks;
-  Neighbours neighbours(forks, settings);
-  neighbours.start();
+  Started neighbours(settings);
   EXPECT_TRUE(kit::eventually([&] { return neighbours.vms() == 6; }));
 }
 
@@ -156,10 +158,7 @@ TEST(NeighbourCount, HostileServerIsLoggedOnce) {
     testing::internal::CaptureStderr();
     {
       const Server server(text);
-      const base::Settings settings = following(server.listener());
-      base::ForkLocks forks;
-      Neighbours neighbours(forks, settings);
-      neighbours.start();
+      Started neighbours(following(server.listener()));
       EXPECT_TRUE(kit::eventually([&] { return server.connections() >= 2; }));
       EXPECT_EQ(neighbours.vms(), 1U);
       EXPECT_EQ(neighbours.report().state, Report::State::alone);
@@ -176,10 +175,7 @@ TEST(NeighbourCount, SurvivesAFloodOfCounts) {
     std::string flood = kFastGreeting;
     for (int i = 1; i < 20'000; ++i) flood += "count " + std::to_string(i) + " 3 0\n";
     const Server server(flood);
-    const base::Settings settings = following(server.listener());
-    base::ForkLocks forks;
-    Neighbours neighbours(forks, settings);
-    neighbours.start();
+    Started neighbours(following(server.listener()));
     EXPECT_TRUE(kit::eventually([&] { return server.connections() >= 2; }));
     EXPECT_EQ(neighbours.vms(), 3U);
   }
@@ -188,10 +184,7 @@ TEST(NeighbourCount, SurvivesAFloodOfCounts) {
 
 TEST(NeighbourCount, StopsPromptlyWhileTheServerHangs) {
   FakeMonitor listener;
-  const base::Settings settings = following(listener);
-  base::ForkLocks forks;
-  Neighbours neighbours(forks, settings);
-  neighbours.start();
+  Started neighbours(following(listener));
   ASSERT_TRUE(kit::eventually([&] { return listener.answer(); }));
   listener.say(std::string(kFastGreeting) + "count 1 3 0\n");
   ASSERT_TRUE(kit::eventually([&] { return neighbours.vms() == 3; }));
@@ -213,22 +206,19 @@ TEST(NeighbourCount, NoSourceIsUsedAfterTheEnd) {
 
 TEST(NeighbourCount, ForkedChildFollowsIndependently) {
   const Server server(std::string(kFastGreeting) + "count 1 3 0\n");
-  const base::Settings settings = following(server.listener());
-  base::ForkLocks forks;
-  Neighbours neighbours(forks, settings);
-  neighbours.start();
+  Started neighbours(following(server.listener()));
   ASSERT_TRUE(kit::eventually([&] { return neighbours.vms() == 3; }));
-  forks.before_fork();
+  neighbours.forks.before_fork();
   const pid_t child = fork();
   if (child == 0) {
-    forks.after_fork_in_child();
+    neighbours.forks.after_fork_in_child();
     bool right = neighbours.vms() == 3 && neighbours.report().state == Report::State::idle;
     neighbours.start();
     right = right && kit::eventually([&] { return neighbours.report().state == Report::State::known; });
     neighbours.stop();
     _exit(right ? 0 : 1);
   }
-  forks.after_fork_in_parent();
+  neighbours.forks.after_fork_in_parent();
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);

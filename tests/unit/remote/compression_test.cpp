@@ -114,6 +114,10 @@ std::optional<Bytes> payload_read(MemoryStream& stream, std::size_t part) {
   return got;
 }
 
+bool write_blocks(MemoryStream& stream, PayloadWriter& writer, std::span<const std::byte> payload) {
+  return write_frame(stream, FrameKind::commands, kMessage, {&payload, 1}, seconds(1), &writer);
+}
+
 TEST(PayloadBlocks, PayloadsArriveAsTheyWere) {
   const Bytes zeros(300'000);
   const Bytes noise = random_bytes(300'000);
@@ -149,9 +153,7 @@ TEST(PayloadBlocks, SkippedPayloadIsDecompressedToo) {
   stream.link = kNarrowLink;
   PayloadWriter writer(stream);
   const Bytes zeros(200'000);
-  const std::array<std::span<const std::byte>, 1> payloads{zeros};
-  for (int i = 0; i < 2; ++i)
-    ASSERT_TRUE(write_frame(stream, FrameKind::events, kMessage, payloads, seconds(1), &writer));
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(write_blocks(stream, writer, zeros));
   FrameReader input(stream, seconds(1));
   input.accept_blocks();
   FrameHeader header;
@@ -167,9 +169,7 @@ TEST(PayloadBlocks, WithoutTheFeatureTheyEndTheConnection) {
   MemoryStream stream;
   stream.link = kNarrowLink;
   PayloadWriter writer(stream);
-  const Bytes zeros(10'000);
-  const std::array<std::span<const std::byte>, 1> payloads{zeros};
-  ASSERT_TRUE(write_frame(stream, FrameKind::commands, kMessage, payloads, seconds(1), &writer));
+  ASSERT_TRUE(write_blocks(stream, writer, Bytes(10'000)));
   FrameReader input(stream, seconds(1));
   FrameHeader header;
   EXPECT_EQ(input.next(header, Time::max()), ReadStatus::closed);
@@ -210,8 +210,7 @@ TEST(PayloadBlocks, WhatABlockSaysIsWhatItHolds) {
   made.link = kNarrowLink;
   PayloadWriter writer(made);
   const Bytes zeros(100'000);
-  const std::array<std::span<const std::byte>, 1> payloads{zeros};
-  ASSERT_TRUE(write_frame(made, FrameKind::commands, kMessage, payloads, seconds(1), &writer));
+  ASSERT_TRUE(write_blocks(made, writer, zeros));
   const auto compressed =
       std::span<const std::byte>(made.bytes).subspan(kHeaderSize + kMessage.size() + kBlockHeaderSize);
   const auto wire = static_cast<std::uint32_t>(compressed.size());

@@ -74,6 +74,9 @@ class PinnedMemoryTest : public testing::Test {
   Table table_{};
   const std::unique_ptr<client::SharedArea> area_ = client::SharedArea::make();
   const std::unique_ptr<SharedMemory> shared_ = SharedMemory::map(dup(area_->descriptor()));
+  const std::unique_ptr<client::SharedArea> large_area_ =
+      client::SharedArea::make(client::SharedArea::kSize, 2 * PinnedMemory::kMaxPinned);
+  const std::unique_ptr<SharedMemory> large_ = SharedMemory::map(dup(large_area_->descriptor()));
   PinnedMemory pinned_{table_, shared_.get()};
 };
 
@@ -166,9 +169,7 @@ TEST_F(PinnedMemoryTest, RefusedRangeIsNotTriedAgain) {
 }
 
 TEST_F(PinnedMemoryTest, NoMoreThanTheLimitIsPinned) {
-  const auto area = client::SharedArea::make(client::SharedArea::kSize, 2 * PinnedMemory::kMaxPinned);
-  const auto shared = SharedMemory::map(dup(area->descriptor()));
-  PinnedMemory pinned(table_, shared.get());
+  PinnedMemory pinned(table_, large_.get());
   const auto queue = pinned.pin_for(queue_of(64));
   constexpr std::uint64_t kFirst = kForRanges - 4096;
   const std::uint64_t second = kKeptSharedMemory + kFirst;
@@ -181,9 +182,7 @@ TEST_F(PinnedMemoryTest, NoMoreThanTheLimitIsPinned) {
 }
 
 TEST_F(PinnedMemoryTest, WhatIsForgottenCountsWhileCommandsUseIt) {
-  const auto area = client::SharedArea::make(client::SharedArea::kSize, 2 * PinnedMemory::kMaxPinned);
-  const auto shared = SharedMemory::map(dup(area->descriptor()));
-  PinnedMemory pinned(table_, shared.get());
+  PinnedMemory pinned(table_, large_.get());
   const auto queue = pinned.pin_for(queue_of(64));
   ASSERT_TRUE(pinned.keep(kKeptSharedMemory, kForRanges));
   auto used = pinned.pin_place(queue_of(64), kKeptSharedMemory, 4096);
@@ -197,9 +196,7 @@ TEST_F(PinnedMemoryTest, WhatIsForgottenCountsWhileCommandsUseIt) {
 }
 
 TEST_F(PinnedMemoryTest, TheLimitIsForAllContextsTogether) {
-  const auto area = client::SharedArea::make(client::SharedArea::kSize, 2 * PinnedMemory::kMaxPinned);
-  const auto shared = SharedMemory::map(dup(area->descriptor()));
-  PinnedMemory pinned(table_, shared.get());
+  PinnedMemory pinned(table_, large_.get());
   const auto first = pinned.pin_for(queue_of(64));
   auto second = pinned.pin_for(queue_of(128));
   const std::uint64_t behind = kKeptSharedMemory + kForRanges / 2;
@@ -216,9 +213,7 @@ TEST_F(PinnedMemoryTest, TheLimitIsForAllContextsTogether) {
 
 // The memory of a map, which is another buffer's now.
 TEST_F(PinnedMemoryTest, RangeMayGoFromContextToContext) {
-  const auto area = client::SharedArea::make(client::SharedArea::kSize, PinnedMemory::kMaxPinned);
-  const auto shared = SharedMemory::map(dup(area->descriptor()));
-  PinnedMemory pinned(table_, shared.get());
+  PinnedMemory pinned(table_, large_.get());
   const auto first = pinned.pin_for(queue_of(64));
   const auto second = pinned.pin_for(queue_of(128));
   ASSERT_TRUE(pinned.keep(kKeptSharedMemory, kForRanges / 4));

@@ -42,36 +42,19 @@ TEST(TopColumns, EachNameIsThatOfOneColumn) {
 }
 
 TEST(TopColumns, RowsSortByEachColumnInBothOrdersWithTheUnknownLast) {
-  TopRow least = process(1);
-  least.user = "alice";
-  least.tenant = "a";
-  least.device = 0;
-  least.priority = "high";
-  least.weight = 50;
-  least.cap = 100;
-  least.state = 'H';
-  least.share = 0.1;
-  least.waiting = 0.1;
-  least.used = 1;
-  least.waited = 1;
-  least.launches = 1;
-  least.memory = 1;
-  least.command = "a.out";
-  TopRow most = process(2);
-  most.user = "bob";
-  most.tenant = "b";
-  most.device = 1;
-  most.priority = "background";
-  most.weight = 200;
-  most.cap = 500;
-  most.state = 'W';
-  most.share = 0.9;
-  most.waiting = 0.9;
-  most.used = 2;
-  most.waited = 2;
-  most.launches = 2;
-  most.memory = 2;
-  most.command = "b.out";
+  // All else of it is larger than another one's if the number is.
+  const auto row_with = [](unsigned number, const char* letter, const char* priority, char state) {
+    TopRow row = process(number);
+    row.user = row.tenant = row.command = letter;
+    row.priority = priority;
+    row.state = state;
+    row.device = row.weight = row.cap = row.launches = number;
+    row.share = row.waiting = 0.1 * number;
+    row.used = row.waited = row.memory = number;
+    return row;
+  };
+  const TopRow least = row_with(1, "a", "high", 'H');
+  const TopRow most = row_with(2, "b", "background", 'W');
   const std::vector<TopRow> rows = {process(3), most, least};
   for (const Column each : columns_of(false)) {
     if (each == Column::pid) continue;
