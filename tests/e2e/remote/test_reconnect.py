@@ -38,9 +38,9 @@ class Reconnecting(OneServerTest):
         self.server = self.start(*options, before=self.server, **changes)
 
     def test_client_disconnected_for_idleness_works_again(self):
-        self.restart("--idle-timeout", "1")
+        self.restart("--idle-timeout", "3")  # seconds: on a busy machine a program may pause for one
         client = self.connect()
-        for times in (1, 2, 3):
+        for times in (1, 2):
             self.assertReplies(client, ("work", "ok"))
             self.server.wait_for_log("idle for too long", times)
         self.server.wait_until_idle()
