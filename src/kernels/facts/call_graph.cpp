@@ -244,6 +244,7 @@ void CallGraph::add_part(const Part& part, const Macros& known, Tokens& callers,
 }
 
 void CallGraph::add_named(const Tokens& tokens, const Names& names, Indices& found) {
+  if (names.empty()) return;
   for (const Token& token : tokens.list) {
     if (token.kind != Token::Kind::name) continue;
     const auto named = names.find(std::string(token.text));

@@ -47,17 +47,23 @@ constexpr std::array<Text, 7> kHarmlessPragmas = {
 // The word behind #pragma clang.
 constexpr std::array<Text, 2> kHarmlessClangPragmas = {"fp", "loop"};
 
-template <std::size_t N>
-bool contains(const std::array<Text, N>& list, Text name) {
-  return std::find(list.begin(), list.end(), name) != list.end();
+constexpr bool has_underscore(Text text) { return text.find('_') != Text::npos; }
+
+// `underscore`: the name has one. Most of the words have, half of the names of programs have none.
+template <const auto& kWords>
+bool contains_any(Text name, bool underscore) {
+  constexpr auto kUnderscores = [] {
+    std::array<bool, kWords.size()> found{};
+    std::transform(kWords.begin(), kWords.end(), found.begin(), has_underscore);
+    return found;
+  }();
+  for (std::size_t i = 0; i < kWords.size(); ++i) {
+    if ((underscore || !kUnderscores[i]) && name.find(kWords[i]) != Text::npos) return true;
+  }
+  return false;
 }
 
-template <std::size_t N>
-bool contains_any(const std::array<Text, N>& list, Text name) {
-  return std::any_of(list.begin(), list.end(), [&](Text word) { return name.find(word) != Text::npos; });
-}
-
-bool is_replaced(Text name) { return contains(kReplacedFunctions, name); }
+bool is_replaced(Text name) { return is_in(kReplacedFunctions, name); }
 
 // The only replaced function whose own value is right in a slice.
 constexpr Text kGlobalId = "get_global_id";
@@ -66,14 +72,17 @@ bool reads_cut_value(Text name) { return is_replaced(name) && name != kGlobalId;
 
 void classify_name(Text name, Scan& scan) {
   if (name.size() == 1) return;  // as half of a program's are, and no word of the lists
+  const bool underscore = has_underscore(name);
   scan.reads_ndrange |= reads_cut_value(name);
   scan.reads_global_id |= name == kGlobalId;
-  scan.opaque |= contains(kOpaque, name) || contains_any(kOpaqueWithin, name);
-  const bool waits = contains_any(kWaitsWithin, name);
-  scan.communicates |= waits || contains(kCommunicates, name) || contains_any(kCommunicatesWithin, name);
+  scan.opaque |= is_in(kOpaque, name) || contains_any<kOpaqueWithin>(name, underscore);
+  const bool waits = contains_any<kWaitsWithin>(name, underscore);
+  scan.communicates |=
+      waits || is_in(kCommunicates, name) || contains_any<kCommunicatesWithin>(name, underscore);
   scan.may_wait |= waits;
-  scan.loops |= contains(kLoops, name);
-  scan.reads_work_group |= contains(kGroups, name) || contains_any(kGroupsWithin, name);
+  scan.loops |= is_in(kLoops, name);
+  scan.reads_work_group |= is_in(kGroups, name) || contains_any<kGroupsWithin>(name, underscore);
+  if (!underscore) return;
   scan.breaks_prelude |= name.find(kReservedPrefix) != Text::npos || name == "_Pragma";
   // Their angle brackets may contain anything.
   scan.ambiguous |= name.find("__has_include") != Text::npos || name.find("__has_embed") != Text::npos;
@@ -143,7 +152,7 @@ class Scanner {
       scan_.adds_to_global |= harmless_->add_to_global;
       scan_.fences_global |= harmless_->has_private_volatiles && is_in(kVolatile, name);
     }
-    scan_.fences_global |= contains(kBarriers, name) && !is_local_barrier(at);
+    scan_.fences_global |= is_in(kBarriers, name) && !is_local_barrier(at);
     if (scan_.ambiguous && !ambiguous) unreadable_ = name;
     note(Way::uses, name);
   }
@@ -187,7 +196,7 @@ class Scanner {
     const bool outside = depth_ == 0;
     if (called) {
       scan_.breaks_prelude |= outside && (declares(at_) || ends_type(at_));
-      if (declares(at_) && !contains(kStatements, list_[at_ - 1].text)) declared_ = list_[at_].text;
+      if (declares(at_) && !is_in(kStatements, list_[at_ - 1].text)) declared_ = list_[at_].text;
     } else {
       scan_.breaks_prelude |= outside || declares(at_);
       scan_.breaks_prelude_if_pasting = true;
@@ -205,8 +214,8 @@ class Scanner {
 
   // `at` is the word behind "pragma".
   [[nodiscard]] bool is_harmless_pragma(std::size_t at, std::size_t end) const {
-    if (list_[at].is("clang")) return at + 1 < end && contains(kHarmlessClangPragmas, list_[at + 1].text);
-    return contains(kHarmlessPragmas, list_[at].text);
+    if (list_[at].is("clang")) return at + 1 < end && is_in(kHarmlessClangPragmas, list_[at + 1].text);
+    return is_in(kHarmlessPragmas, list_[at].text);
   }
 
   // From the "#" to the end of its line.
@@ -216,14 +225,14 @@ class Scanner {
     const std::size_t end = at_++;
     if (begin + 1 == end) return;  // the null directive
     const Text keyword = list_[begin + 1].text;
-    if (contains(kIncludes, keyword)) {
+    if (is_in(kIncludes, keyword)) {
       scan_.has_includes = true;
-    } else if (contains(kDefinitions, keyword)) {
+    } else if (is_in(kDefinitions, keyword)) {
       definition(begin + 2, end);
-    } else if (contains(kConditions, keyword)) {
+    } else if (is_in(kConditions, keyword)) {
       condition(begin + 2, end);
     } else if (keyword == "pragma" ? begin + 2 < end && !is_harmless_pragma(begin + 2, end)
-                                   : !contains(kHarmlessDirectives, keyword)) {
+                                   : !is_in(kHarmlessDirectives, keyword)) {
       scan_.opaque = scan_.breaks_prelude = true;
       const Token& last = list_[std::min(begin + 2, end - 1)];
       const Text construct(

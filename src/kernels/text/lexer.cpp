@@ -35,6 +35,8 @@ class Lexer {
   Tokens run() && {
     const std::size_t first = std::min(find_trigraph(text_), text_.find('\0'));
     if (first != Text::npos) set_unreadable(first);
+    constexpr std::size_t kMostCharactersEach = 6;  // of most texts, blanks and comments included
+    if (keep_ == Keep::all) tokens_.list.reserve(text_.size() / kMostCharactersEach);
     while (at_ < text_.size()) {
       const std::size_t begin = at_;
       step();

@@ -17,6 +17,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/text/name_list.h"
+
 namespace cleave::kernels {
 
 struct Token {
@@ -31,7 +33,9 @@ struct Token {
   std::string_view text;  // points into the text given
   bool directive;         // part of a directive's line, from the "#" to its end
 
-  [[nodiscard]] bool is(std::string_view what) const { return text == what && kind != Kind::literal; }
+  [[nodiscard]] bool is(std::string_view what) const {
+    return same_word(text, what) && kind != Kind::literal;
+  }
 };
 
 struct Tokens {
