@@ -2,19 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <deque>
-#include <fcntl.h>
 #include <filesystem>
 #include <optional>
 #include <set>
 #include <unistd.h>
 #include <utility>
 
-#include <sys/stat.h>
-
-#include "base/file_descriptor.h"
-#include "base/own_descriptors.h"
+#include "base/regular_file.h"
 #include "remote/client/includes/build_options.h"
 #include "remote/client/includes/directives.h"
 #include "remote/protocol/include_paths.h"
@@ -23,28 +18,9 @@
 namespace cleave::remote::client {
 namespace {
 
-// Not open: there is no regular file of that name. Opening a pipe or a device must not block.
-base::FileDescriptor open_regular_file(const std::string& path) {
-  base::FileDescriptor file(base::open_own(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY));
-  struct stat status {};
-  const bool is_regular = file.is_open() && fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode);
-  if (!is_regular) file.close();
-  return file;
-}
-
-// Returns false if the file is longer than `most` or cannot be read.
-bool append_contents(const base::FileDescriptor& file, std::string& text, std::uint64_t most) {
-  constexpr std::size_t kStep = std::size_t{1} << 14U;
-  const std::size_t begin = text.size();
-  for (std::size_t end = begin;;) {
-    text.resize(end + kStep);
-    const ssize_t got = ::read(file.get(), text.data() + end, kStep);
-    text.resize(end + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return got == 0;
-    end += static_cast<std::size_t>(got);
-    if (end - begin > most) return false;
-  }
+bool is_readable_file(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error) && ::access(path.c_str(), R_OK) == 0;
 }
 
 std::string current_folder() {
@@ -175,7 +151,7 @@ class IncludeSearch {
   void find_file(const Include& include, const std::optional<std::string>& folder) {
     const std::string& name = include.name;
     if (name.starts_with('/')) {
-      if (open_regular_file(name).is_open()) sources_.problem = "it includes a file by an absolute path";
+      if (is_readable_file(name)) sources_.problem = "it includes a file by an absolute path";
       return;
     }
     const bool beside = include.form == Include::Form::quoted && folder.has_value();
@@ -201,20 +177,19 @@ class IncludeSearch {
       if (name.find("..") != std::string::npos && visited_.insert(folder).second) add(folder, 0);
       return true;
     }
-    const base::FileDescriptor file = open_regular_file(path);
-    if (!file.is_open()) return false;
+    if (!is_readable_file(path)) return false;
     const std::size_t at = sources_.texts.size();
-    const bool fits = !leaves_root(name) && sources_.names.size() < kMaxIncludes &&
-                      name.size() <= kMaxIncludePath &&
-                      append_contents(file, sources_.texts, kMaxIncludeBytes - at);
-    if (!fits) {
-      sources_.texts.resize(at);
+    const bool fits =
+        !leaves_root(name) && sources_.names.size() < kMaxIncludes && name.size() <= kMaxIncludePath;
+    const auto text = fits ? base::read_regular_file(path, kMaxIncludeBytes - at).text : std::nullopt;
+    if (!text) {
       sources_.problem = "the files that it includes are too many, too large, or in folders above the root";
       return true;
     }
+    sources_.texts += *text;
     visited_.insert(plain);
-    add(name, sources_.texts.size() - at);
-    unscanned_.push_back({at, sources_.texts.size() - at, folder_of(path)});
+    add(name, text->size());
+    unscanned_.push_back({at, text->size(), folder_of(path)});
     return true;
   }
 
