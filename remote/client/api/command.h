@@ -81,7 +81,7 @@ class Command {
 
   template <typename Make>
   cl_int send_blocking(Make make, const Box& data = {}) {
-    if (call_.event == nullptr && connection().supports_end_answers() &&
+    if (call_.event == nullptr && connection().supports(Feature::end_answers) &&
         connection().uses_socket_only(data.bytes()))
       return call_until_end(make, data);
     const cl_int sent = post(true, make, data);

@@ -56,8 +56,7 @@ BuildInput build_input_for(const ProgramState& program, const char* options,
   headers.emplace_back(program.source);
   BuildInput text{options, options == nullptr ? "" : options, {}};
   text.sources = find_included_files(headers, names, text.options);
-  const std::uint64_t features = program.connection->welcome().features();
-  if (!text.sources.empty() && (features & bit(Feature::includes)) == 0) {
+  if (!text.sources.empty() && !program.connection->supports(Feature::includes)) {
     text.sources = {};
     text.sources.problem = "the server does not accept files that programs include";
   }

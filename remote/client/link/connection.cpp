@@ -153,7 +153,7 @@ bool Connection::handshake(const base::RemoteSettings& settings, bool query, Tim
   }
   round_trip_ = steady_clock::now() - begin;
   if (!accept_welcome(header, problem)) return false;
-  if (compresses && (welcome_->features() & bit(Feature::compression)) != 0) {
+  if (compresses && supports(Feature::compression)) {
     input_.accept_blocks();
     payload_writer_.emplace(*stream_);
   }
@@ -189,13 +189,11 @@ bool Connection::accept_welcome(const FrameHeader& header, std::string& problem)
     return problem = "the server uses another version of the protocol", false;
   if (welcome_->window_commands() == 0 || welcome_->window_bytes() == 0)
     return problem = "the server announced a flow-control window of 0", false;
-  if ((welcome_->features() & bit(Feature::shared_memory)) == 0) {
+  features_ = welcome_->features();
+  if (!supports(Feature::shared_memory)) {
     regions_.reset();
     shared_.reset();
   }
-  supports_kept_shared_ = (welcome_->features() & bit(Feature::kept_shared)) != 0;
-  supports_rings_ = (welcome_->features() & bit(Feature::shared_ring)) != 0;
-  supports_end_answers_ = (welcome_->features() & bit(Feature::end_answers)) != 0;
   // A server that sends pings rarely gets a longer timeout.
   timeout_ = std::max(timeout_, milliseconds(3 * std::min(welcome_->heartbeat(), 600'000U)));
   input_.set_stall_timeout(timeout_);

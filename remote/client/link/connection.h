@@ -155,11 +155,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   using WindowReservation = std::unique_lock<base::Mutex>;
   WindowReservation reserve_window(bool has_data, cl_int& error) CLEAVE_EXCLUDES(out_mutex_);
 
-  // Whether the server can answer commands other than reads at their end (PendingRequest::answer_at_end).
-  [[nodiscard]] bool supports_end_answers() const { return supports_end_answers_; }
-
   // Whether both peers know the feature.
-  [[nodiscard]] bool supports(Feature feature) const { return (welcome().features() & bit(feature)) != 0; }
+  [[nodiscard]] bool supports(Feature feature) const { return (features_ & bit(feature)) != 0; }
 
   // Whether data of this size always goes over the socket.
   [[nodiscard]] bool uses_socket_only(std::size_t bytes) const;
@@ -201,7 +198,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
   // The same through a ring in that place. Requires: supports_rings(), an event.
-  [[nodiscard]] bool supports_rings() const { return shared_ != nullptr && supports_rings_; }
+  [[nodiscard]] bool supports_rings() const { return shared_ != nullptr && supports(Feature::shared_ring); }
   template <typename Make>
   cl_int post_ring(const CommandHeader& header, const Box& data, SharedArea::Place place, Make make) {
     assert(header.event != 0 && supports_rings());
@@ -444,10 +441,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<SharedArea> shared_;   // null: not supported by the server, or it is on another machine
   std::shared_ptr<MapRegions> regions_;  // null: not supported, or there is no room
-  bool supports_rings_ = false;
-  bool supports_kept_shared_ = false;
-  bool supports_end_answers_ = false;
-  std::optional<Outbox> outbox_;                 // its callers have out_mutex_
+  std::uint64_t features_ = 0;           // the server's
+  std::optional<Outbox> outbox_;         // its callers have out_mutex_
   std::optional<PayloadWriter> payload_writer_;  // with out_mutex_; empty: payloads are not compressed
   std::vector<std::byte> welcome_bytes_;
   const wire::Welcome* welcome_ = nullptr;

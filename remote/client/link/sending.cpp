@@ -245,7 +245,7 @@ std::shared_ptr<MapRegion> Connection::take_region(std::size_t bytes) {
 }
 
 void Connection::add_notices(const std::vector<MapRegions::Notice>& notices) {
-  if (!supports_kept_shared_) return;
+  if (!supports(Feature::kept_shared)) return;
   for (const MapRegions::Notice& one : notices) {
     add({}, 0, {}, [&](Builder& b) { return wire::CreateKeepShared(b, one.offset, one.size, one.is_kept); });
   }

@@ -18,10 +18,6 @@ Connection& connection_of(const MigrationEnd& end) {
   return *state_of<QueueState>(object_of(end.queue)).connection;
 }
 
-bool has(const Connection& connection, Feature feature) {
-  return (connection.welcome().features() & bit(feature)) != 0;
-}
-
 // Where its server says that others reach it, or else where this process does.
 std::vector<std::string> addresses_of(const Connection& source) {
   std::vector<std::string> all;
@@ -42,8 +38,8 @@ bool can_go_directly(const MigrationEnd& from, const MigrationEnd& to) {
   if (from.queue == nullptr || to.queue == nullptr || is_image(from.memory)) return false;
   const Connection& source = connection_of(from);
   const Connection& target = connection_of(to);
-  return from.memory.size >= kLeastDirectBytes && has(source, Feature::offers) &&
-         has(target, Feature::fetches) && !addresses_of(source).empty();
+  return from.memory.size >= kLeastDirectBytes && source.supports(Feature::offers) &&
+         target.supports(Feature::fetches) && !addresses_of(source).empty();
 }
 
 bool transfer_directly(const MigrationEnd& from, const MigrationEnd& to) {
