@@ -34,9 +34,8 @@ cl_mem create_buffer(cl_context handle, const cl_mem_properties* properties, cl_
     const auto list = property_list(properties);
     const cl_int judged =
         judged_by_driver(*of.connection, error, host != nullptr, with_host, [&](auto& b, wire::Trial trial) {
-          const auto wire_list = list.size() <= 1 ? 0 : b.CreateVector(list.data(), list.size() - 1);
-          return wire::CreateCreateBuffer(b, of.connection->new_id(), of.id, flags, size, wire_list, 0,
-                                          trial);
+          return wire::CreateCreateBuffer(b, of.connection->new_id(), of.id, flags, size,
+                                          wire_properties(b, list), 0, trial);
         });
     if (judged != CL_SUCCESS) return fail<cl_mem>(error_ret, judged);
     if (size == 0 || with_host != (host != nullptr)) return fail<cl_mem>(error_ret, error);
@@ -56,7 +55,7 @@ cl_mem create_buffer(cl_context handle, const cl_mem_properties* properties, cl_
   const std::uint64_t address = made->svm ? reinterpret_cast<std::uintptr_t>(host) : 0;
   const auto make = [&](auto& b) {
     return wire::CreateCreateBuffer(b, made->id, of.id, flags & kForwardedFlags, size,
-                                    wire_properties(b, *made), address);
+                                    wire_properties(b, made->properties), address);
   };
   const bool has_properties = made->properties.size() > 1;  // besides the ending zero
   if (size <= kMaxUncheckedBuffer && !has_properties)

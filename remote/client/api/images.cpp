@@ -106,6 +106,24 @@ bool needs_trial(const cl_image_format& format, const cl_image_desc& desc) {
   return width > kMaxUntried || width * pixel_size(format) * rows * slices > kMaxUntried;
 }
 
+// What follows from the image's flags and description, and from what it is made of.
+void complete(MemoryState& image, void* host) {
+  const bool with_host = (image.flags & kHostData) != 0;
+  const MemoryState* const under = image.parent == nullptr ? nullptr : &state_of<MemoryState>(*image.parent);
+  if ((image.flags & CL_MEM_USE_HOST_PTR) != 0) image.host = host;
+  if ((image.flags & kAccessFlags) == 0)
+    image.flags |= under != nullptr ? under->flags & kAccessFlags : CL_MEM_READ_WRITE;
+  if (under != nullptr) {
+    image.flags |= under->flags & (kHostData | CL_MEM_ALLOC_HOST_PTR);
+    image.host = under->host;
+  }
+  image.type = image.description.image_type;
+  image.pixel_bytes = pixel_size(image.format);
+  set_pitches(image, with_host || under != nullptr);
+  const auto [width, rows, slices] = extent_of(image);
+  image.size = image.pixel_bytes * width * rows * slices;
+}
+
 cl_mem create_image(cl_context handle, const cl_mem_properties* properties, cl_mem_flags flags,
                     const cl_image_format* format, const cl_image_desc* desc, void* host, cl_int* error_ret) {
   Object* const context = find(handle);
@@ -120,7 +138,6 @@ cl_mem create_image(cl_context handle, const cl_mem_properties* properties, cl_m
   if (desc->mem_object != nullptr && base == nullptr)
     return fail<cl_mem>(error_ret, CL_INVALID_IMAGE_DESCRIPTOR);
   const ContextState& of = state_of<ContextState>(*context);
-  const MemoryState* const under = base == nullptr ? nullptr : &state_of<MemoryState>(*base);
   const auto make = [&](auto& b, Id id, cl_mem_flags sent_flags, const auto& list, wire::Trial trial) {
     const wire::ImageFormat wire_format(format->image_channel_order, format->image_channel_data_type);
     // Contents are sent without gaps.
@@ -129,9 +146,9 @@ cl_mem create_image(cl_context handle, const cl_mem_properties* properties, cl_m
                                     desc->image_array_size, pitches ? desc->image_row_pitch : 0,
                                     pitches ? desc->image_slice_pitch : 0, desc->image_type,
                                     desc->num_mip_levels, desc->num_samples);
-    const auto wire_list = list.size() <= 1 ? 0 : b.CreateVector(list.data(), list.size() - 1);
     return wire::CreateCreateImage(b, id, of.id, sent_flags, &wire_format, &wire_desc,
-                                   under == nullptr ? 0 : under->id, wire_list, trial);
+                                   base == nullptr ? 0 : state_of<MemoryState>(*base).id,
+                                   wire_properties(b, list), trial);
   };
   if (const cl_int error = check_creation(of, *format, *desc, flags, host); error != CL_SUCCESS) {
     const auto try_out = [&](auto& b, wire::Trial trial) {
@@ -152,22 +169,12 @@ cl_mem create_image(cl_context handle, const cl_mem_properties* properties, cl_m
   if (!made) return fail<cl_mem>(error_ret, CL_OUT_OF_HOST_MEMORY);
   made->context = context;
   made->parent = base;
-  made->type = desc->image_type;
   made->flags = flags;
-  if ((flags & kAccessFlags) == 0)
-    made->flags |= under != nullptr ? under->flags & kAccessFlags : CL_MEM_READ_WRITE;
   made->format = *format;
   made->description = *desc;
-  made->pixel_bytes = pixel_size(*format);
-  if ((flags & CL_MEM_USE_HOST_PTR) != 0) made->host = host;
-  if (under != nullptr) {
-    made->flags |= under->flags & (kHostData | CL_MEM_ALLOC_HOST_PTR);
-    made->host = under->host;
-  }
-  set_pitches(*made, with_host || base != nullptr);
   made->properties = property_list(properties);
+  complete(*made, host);
   const auto extent = extent_of(*desc);
-  made->size = made->pixel_bytes * extent[0] * extent[1] * extent[2];
   Box data;
   if (with_host && made->pixel_bytes != 0)
     data = ImageRegion{nullptr, extent.data(), made->row_pitch, made->slice_pitch}.box(*made, host);

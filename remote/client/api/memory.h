@@ -31,11 +31,10 @@ cl_int judged_by_driver(Connection& connection, cl_int error, bool has_host, boo
   return connection.call({}, [&](auto& b) { return make(b, trial); });
 }
 
-// The list of an object that is being created as its command has it: without the zero, and absent if there are none.
+// The list of an object's properties as its command has it: without the zero, and absent if there are none.
 template <typename Builder>
-flatbuffers::Offset<flatbuffers::Vector<std::uint64_t>> wire_properties(Builder& b,
-                                                                        const MemoryState& memory) {
-  const auto& list = memory.properties;
+flatbuffers::Offset<flatbuffers::Vector<std::uint64_t>> wire_properties(
+    Builder& b, const std::vector<cl_mem_properties>& list) {
   if (list.size() <= 1) return 0;
   return b.CreateVector(list.data(), list.size() - 1);
 }
