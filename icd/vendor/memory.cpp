@@ -58,15 +58,6 @@ class MemoryProperties {
   cl_mem_properties copy_[kMaxProperties];
 };
 
-// Creates a memory object below a context, which also holds `other` if that is not null. make() calls the driver.
-template <typename Make>
-cl_mem create(Object& context, Object* other, cl_int* error_ret, Make make) {
-  Object* const made = vendor.objects.prepare(Kind::memory, context);
-  if (made == nullptr) return fail<cl_mem>(CL_OUT_OF_HOST_MEMORY, error_ret);
-  if (other != nullptr) vendor.objects.add_parent(*made, *other);
-  return finish_creation<cl_mem>(*made, make());
-}
-
 // Replaces the memory object in an image's description by the driver's. False if it is not one of ours.
 bool translate(const cl_image_desc* given, cl_image_desc& copy, const cl_image_desc*& raw, Object*& other) {
   raw = given;
@@ -80,19 +71,33 @@ bool translate(const cl_image_desc* given, cl_image_desc& copy, const cl_image_d
   return true;
 }
 
-}  // namespace
+cl_context raw_context(const Object& context) { return static_cast<cl_context>(objects::raw_of(context)); }
 
-cl_mem CL_API_CALL clCreateImage(cl_context handle, cl_mem_flags flags, const cl_image_format* format,
-                                 const cl_image_desc* description, void* host, cl_int* error_ret) {
+// Creates a memory object, on that of the description if this names one. make(context, properties, description) calls the driver.
+template <typename Make>
+cl_mem create(cl_context handle, const cl_mem_properties* properties, const cl_image_desc* description,
+              cl_int* error_ret, Make make) {
   Object* const context = vendor.objects.find(handle);
   if (context == nullptr) return fail<cl_mem>(CL_INVALID_CONTEXT, error_ret);
+  MemoryProperties list;
+  const cl_int error = list.take(properties);
+  if (error != CL_SUCCESS) return fail<cl_mem>(error, error_ret);
   cl_image_desc copy;
   const cl_image_desc* raw = nullptr;
   Object* other = nullptr;
   if (!translate(description, copy, raw, other)) return fail<cl_mem>(CL_INVALID_IMAGE_DESCRIPTOR, error_ret);
-  return create(*context, other, error_ret, [&] {
-    return vendor.next->clCreateImage(static_cast<cl_context>(objects::raw_of(*context)), flags, format, raw,
-                                      host, error_ret);
+  Object* const made = vendor.objects.prepare(Kind::memory, *context);
+  if (made == nullptr) return fail<cl_mem>(CL_OUT_OF_HOST_MEMORY, error_ret);
+  if (other != nullptr) vendor.objects.add_parent(*made, *other);
+  return finish_creation<cl_mem>(*made, make(*context, list.raw(), raw));
+}
+
+}  // namespace
+
+cl_mem CL_API_CALL clCreateImage(cl_context handle, cl_mem_flags flags, const cl_image_format* format,
+                                 const cl_image_desc* description, void* host, cl_int* error_ret) {
+  return create(handle, nullptr, description, error_ret, [&](Object& context, auto, auto raw) {
+    return vendor.next->clCreateImage(raw_context(context), flags, format, raw, host, error_ret);
   });
 }
 
@@ -100,46 +105,27 @@ cl_mem CL_API_CALL clCreateImageWithProperties(cl_context handle, const cl_mem_p
                                                cl_mem_flags flags, const cl_image_format* format,
                                                const cl_image_desc* description, void* host,
                                                cl_int* error_ret) {
-  Object* const context = vendor.objects.find(handle);
-  if (context == nullptr) return fail<cl_mem>(CL_INVALID_CONTEXT, error_ret);
-  MemoryProperties list;
-  const cl_int error = list.take(properties);
-  if (error != CL_SUCCESS) return fail<cl_mem>(error, error_ret);
-  cl_image_desc copy;
-  const cl_image_desc* raw = nullptr;
-  Object* other = nullptr;
-  if (!translate(description, copy, raw, other)) return fail<cl_mem>(CL_INVALID_IMAGE_DESCRIPTOR, error_ret);
-  return create(*context, other, error_ret, [&] {
-    return vendor.next->clCreateImageWithProperties(static_cast<cl_context>(objects::raw_of(*context)),
-                                                    list.raw(), flags, format, raw, host, error_ret);
+  return create(handle, properties, description, error_ret, [&](Object& context, auto list, auto raw) {
+    return vendor.next->clCreateImageWithProperties(raw_context(context), list, flags, format, raw, host,
+                                                    error_ret);
   });
 }
 
 cl_mem CL_API_CALL clCreateBufferWithProperties(cl_context handle, const cl_mem_properties* properties,
                                                 cl_mem_flags flags, size_t size, void* host,
                                                 cl_int* error_ret) {
-  Object* const context = vendor.objects.find(handle);
-  if (context == nullptr) return fail<cl_mem>(CL_INVALID_CONTEXT, error_ret);
-  MemoryProperties list;
-  const cl_int error = list.take(properties);
-  if (error != CL_SUCCESS) return fail<cl_mem>(error, error_ret);
-  return create(*context, nullptr, error_ret, [&] {
-    return vendor.next->clCreateBufferWithProperties(static_cast<cl_context>(objects::raw_of(*context)),
-                                                     list.raw(), flags, size, host, error_ret);
+  return create(handle, properties, nullptr, error_ret, [&](Object& context, auto list, auto) {
+    return vendor.next->clCreateBufferWithProperties(raw_context(context), list, flags, size, host,
+                                                     error_ret);
   });
 }
 
 cl_mem CL_API_CALL clCreateBufferWithPropertiesINTEL(cl_context handle, const cl_properties* properties,
                                                      cl_mem_flags flags, size_t size, void* host,
                                                      cl_int* error_ret) {
-  Object* const context = vendor.objects.find(handle);
-  if (context == nullptr) return fail<cl_mem>(CL_INVALID_CONTEXT, error_ret);
-  MemoryProperties list;
-  const cl_int error = list.take(properties);
-  if (error != CL_SUCCESS) return fail<cl_mem>(error, error_ret);
-  return create(*context, nullptr, error_ret, [&] {
-    return next_function<&ExtensionFunctions::clCreateBufferWithPropertiesINTEL>(*context)(
-        static_cast<cl_context>(objects::raw_of(*context)), list.raw(), flags, size, host, error_ret);
+  return create(handle, properties, nullptr, error_ret, [&](Object& context, auto list, auto) {
+    return next_function<&ExtensionFunctions::clCreateBufferWithPropertiesINTEL>(context)(
+        raw_context(context), list, flags, size, host, error_ret);
   });
 }
 
@@ -177,8 +163,7 @@ cl_int CL_API_CALL clGetMemAllocInfoINTEL(cl_context handle, const void* memory,
   return query_handles(*context, handles::answers(handles::device(kAllocationDevice)), name, value, size_ret,
                        [&](size_t* answered) {
                          return next_function<&ExtensionFunctions::clGetMemAllocInfoINTEL>(*context)(
-                             static_cast<cl_context>(objects::raw_of(*context)), memory, name, size, value,
-                             answered);
+                             raw_context(*context), memory, name, size, value, answered);
                        });
 }
 
