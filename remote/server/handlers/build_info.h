@@ -40,6 +40,7 @@ inline std::vector<std::string> binaries_of(const Table& cl, cl_program program,
   for (const std::size_t size :
        opencl::info_list<std::size_t>(cl.clGetProgramInfo, program, CL_PROGRAM_BINARY_SIZES, error))
     binaries.emplace_back(size, '\0');
+  places.reserve(binaries.size());
   for (std::string& binary : binaries) places.push_back(binary.empty() ? nullptr : binary.data());
   if (error == CL_SUCCESS) {
     error = cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, places.size() * sizeof(char*),

@@ -327,9 +327,8 @@ void Workers::end_silent_brokers() {
   if (now < next_look_) return;
   next_look_ = now + kMeasurePeriod;
   for (Worker& worker : workers_) {
-    if (worker.state != Worker::State::spare && WorkerBrokers::end_if_silent(worker.broker))
-      log_line("client " + worker.introduction.peer +
-               ": its worker's broker sends no heartbeat, and is ended");
+    if (worker.state == Worker::State::spare || !WorkerBrokers::end_if_silent(worker.broker)) continue;
+    log_line("client " + worker.introduction.peer + ": its worker's broker sends no heartbeat, and is ended");
   }
 }
 
