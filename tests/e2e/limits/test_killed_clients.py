@@ -2,15 +2,13 @@
 
 CLEAVE_TEST_FAULTS says how many, CLEAVE_TEST_SEED with which numbers."""
 
-import contextlib
-import json
 import os
 import random
 import subprocess
 import time
 
 from support.options import OPTIONS, main
-from support.processes import cleave, wait_until
+from support.processes import wait_until
 from support.remote import METRICS, RemoteTest
 
 CLIENTS = int(os.environ.get("CLEAVE_TEST_FAULTS", "15"))
@@ -39,40 +37,17 @@ class KilledClients(RemoteTest):
         self.registry = self.own_folder() / "registry"
         self.registry.mkdir()
         self.settings = {"CLEAVE_TURNS": "on", "CLEAVE_REGISTRY": self.registry, "CLEAVE_MIN_ITEMS": 0}
-        self.tokens = {name: self.secret(name, token) for name, token in (("alice", "first"), ("bob", "second"))}
+        self.tokens = {name: self.secret(token, name) for name, token in (("alice", "first"), ("bob", "second"))}
         self.server = self.start_server(
             self.own_folder() / "server", *METRICS, "--mixed-tenants", "--max-clients", AT_A_TIME, "--clients-file",
-            self.secret("clients.toml", CLIENTS_FILE), environment=self.environment(**self.settings))
-
-    def secret(self, name, text):
-        file = self.own_folder() / name
-        file.write_text(text)
-        file.chmod(0o600)
-        return file
+            self.secret(CLIENTS_FILE, "clients.toml"), environment=self.environment(**self.settings))
 
     def start(self, name, *command):
         environment = self.client_environment(self.server.addresses["unix"], CLEAVE_REMOTE_TOKEN_FILE=self.tokens[name])
-        client = subprocess.Popen([str(word) for word in command], env=environment, stdin=subprocess.PIPE,
-                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        self.addCleanup(self.end, client)
-        return client
-
-    @staticmethod
-    def end(client):
-        client.kill()
-        client.wait()
-        for stream in (client.stdin, client.stdout):
-            with contextlib.suppress(BrokenPipeError):
-                stream.close()
+        return self.start_piped(command, environment, subprocess.DEVNULL)
 
     def start_taker(self, name):
         return self.start(name, OPTIONS.programs / "memory_taker")
-
-    @staticmethod
-    def ask(client, *words):
-        client.stdin.write(" ".join(map(str, words)) + "\n")
-        client.stdin.flush()
-        return client.stdout.readline().strip()
 
     def start_any(self, chance):
         """One that computes without an end, or one that takes memory, as much as it gets."""
@@ -85,9 +60,8 @@ class KilledClients(RemoteTest):
         return client
 
     def participants(self):
-        done = cleave("top", "--once", "--json", environment=self.environment(**self.settings))
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        return [each for device in json.loads(done.stdout)["devices"] for each in device["participants"]]
+        devices = self.shared_devices(self.environment(**self.settings))
+        return [each for device in devices for each in device["participants"]]
 
     def test_nothing_stays_booked(self):
         chance = random.Random(SEED)

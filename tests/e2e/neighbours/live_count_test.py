@@ -7,7 +7,7 @@ import time
 
 from support.options import OPTIONS
 from support.processes import wait_until
-from support.programs import LOAD_METHODS, ProgramTest
+from support.programs import ProgramTest
 
 ALPHA = 4
 
@@ -16,24 +16,14 @@ class LaunchServer:
     """The program `launch_server` under Cleave. It ends with the test."""
 
     def __init__(self, test, method="preload", **settings):
-        prefix, variables = LOAD_METHODS[method]
-        settings.setdefault("CLEAVE_REGISTRY", test.registry)
-        environment = test.with_vendor_below(test.environment(
-            CLEAVE_MIN_ITEMS="0", CLEAVE_ALPHA=str(ALPHA), **variables, **settings
-        ))
-        command = [*prefix, *(["--"] if prefix else []), str(OPTIONS.programs / "launch_server")]
-        self._process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        settings = {"CLEAVE_REGISTRY": test.registry, "CLEAVE_MIN_ITEMS": "0", "CLEAVE_ALPHA": ALPHA} | settings
+        self._process = test.start_talking(method, OPTIONS.programs / "launch_server", stderr=subprocess.PIPE, **settings)
         self.pid = self._process.pid
         self.errors = ""
         self._slices_before = 0
-        test.addCleanup(self.kill)
 
     def execute(self, what):
-        self._process.stdin.write(what + "\n")
-        self._process.stdin.flush()
-        return json.loads(self._process.stdout.readline())
+        return json.loads(ProgramTest.ask(self._process, what))
 
     def launch(self):
         """Launches once. Returns into how many slices; 1: it stayed unsplit."""
@@ -58,15 +48,6 @@ class LaunchServer:
         status = self._process.wait(30)
         self.errors += self._process.stderr.read()
         return status, time.monotonic() - began
-
-    def kill(self):
-        self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            try:
-                stream.close()
-            except BrokenPipeError:
-                pass
 
 
 class LiveCountTest(ProgramTest):

@@ -22,9 +22,7 @@ class NarrowLinks(RemoteTest):
             self.skipTest(str(problem))
         self.addCleanup(link.close)
         link.rate = RATE
-        token = self.own_folder() / "token"
-        token.write_text("a token of this test\n")
-        token.chmod(0o600)
+        token = self.secret()
         server = self.start_server(self.own_folder() / f"{contents}-{len(settings)}", "--token-file", token,
                                    host=SERVER_ADDRESS, prefix=link.inside(0))
         environment = self.client_environment(server.addresses["tcp"], CLEAVE_REMOTE_TOKEN_FILE=token, **settings)

@@ -32,9 +32,7 @@ class OverNetwork(RemoteTest):
         self.timeout = timeout
         self.addCleanup(network.close)
         self.network = network
-        self.token = self.own_folder() / "token"
-        self.token.write_text("a token of this test\n")
-        self.token.chmod(0o600)
+        self.token = self.secret()
         self.server = self.start_server(
             self.own_folder(), "--token-file", self.token, "--timeout", timeout * 1000, "--heartbeat", "500",
             host=SERVER_ADDRESS, tls=self.certificates.options(), prefix=network.inside(0))

@@ -24,10 +24,7 @@ class PythonClient(RemoteTest):
         return self.start_server(self.own_folder(), *options, *more)
 
     def start_with_token(self):
-        tokens = self.folder / "tokens"
-        tokens.write_text(f"another\n{TOKEN}\n")
-        tokens.chmod(0o600)
-        return self.start("--token-file", tokens)
+        return self.start("--token-file", self.secret(f"another\n{TOKEN}\n"))
 
     def run_python_client(self, server, transport, *options):
         return self.run_program("native", PYTHON, HERE / "workload_python_client.py", OPTIONS.programs / "generated",

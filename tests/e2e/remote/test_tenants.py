@@ -1,9 +1,7 @@
 """What the server's file of clients grants them, and what they themselves say, reaches the turns of their workers."""
 
-import json
-
 from support.options import main
-from support.processes import cleave, wait_until
+from support.processes import wait_until
 from support.remote import RemoteTest
 
 CLIENTS = """
@@ -22,19 +20,13 @@ class Tenants(RemoteTest):
         super().setUp()
         self.registry = self.own_folder() / "registry"
         self.registry.mkdir()
-        self.clients = self.secret("clients.toml", CLIENTS)
+        self.clients = self.secret(CLIENTS, "clients.toml")
         self.server = self.start_server(self.own_folder() / "server", "--sandbox", "off", "--user", "root", "--mixed-tenants",
                                         "--clients-file", self.clients,
                                         environment=self.environment(**self.settings(), CLEAVE_WEIGHT=7))
 
     def settings(self):
         return {"CLEAVE_TURNS": "on", "CLEAVE_REGISTRY": self.registry}
-
-    def secret(self, name, text):
-        file = self.own_folder() / name
-        file.write_text(text)
-        file.chmod(0o600)
-        return file
 
     def work(self, token):
         """As a program that would like to have more."""
@@ -44,10 +36,8 @@ class Tenants(RemoteTest):
         return client
 
     def shares(self):
-        done = cleave("top", "--once", "--json", environment=self.environment(**self.settings()))
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        return sorted((each["weight"], each["class"]) for device in json.loads(done.stdout)["devices"]
-                      for each in device["participants"])
+        devices = self.shared_devices(self.environment(**self.settings()))
+        return sorted((each["weight"], each["class"]) for device in devices for each in device["participants"])
 
     def test_shares_are_the_operators(self):
         clients = [self.work(token) for token in ("first", "second")]

@@ -299,10 +299,7 @@ class Messages(TlsTest):
             self.assertRegex(self.refusal(**{setting: pipe}), f"{pipe} is a pipe, not a regular file: {fix}")
 
     def test_token_is_asked_for_over_tls(self):
-        token, other = self.own_folder() / "token", self.own_folder() / "other"
-        token.write_text("a token of this test\n")
-        other.write_text("another one\n")
-        token.chmod(0o600)
+        token, other = self.secret(), self.secret("another one\n", "other")
         server = self.start("asks", "--token-file", token, asks=False)
         no_certificate = {"CLEAVE_REMOTE_CERT": ""}
         for file in ("", other):

@@ -285,9 +285,7 @@ class Walls(RemoteTest):
         """It reads all of its process's memory, and knows what it looks for."""
         folder = self.own_folder()
         mine, other = (f"planted-token-{secrets.token_hex(12)}" for _ in range(2))
-        tokens = folder / "tokens"
-        tokens.write_text(f"{mine}\n{other}\n")
-        tokens.chmod(0o600)
+        tokens = self.secret(f"{mine}\n{other}\n", "tokens")
         key, certificate = folder / "server.key", folder / "server.pem"
         openssl = require_installed("openssl", "openssl")
         done = run(openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", 2, "-subj", "/CN=server", "-addext",
@@ -299,9 +297,7 @@ class Walls(RemoteTest):
         self.assertEqual([len(prime) for prime in primes], [128, 128])
         server = self.serve("--sandbox", "off", "--token-file", tokens,
                             tls=("--tls-cert", certificate, "--tls-key", key))
-        token = folder / "token"
-        token.write_text(f"{mine}\n")
-        token.chmod(0o600)
+        token = self.secret(f"{mine}\n")
         kernel = Kernel(self.client_environment(server.addresses["tls"], CLEAVE_REMOTE_CA=certificate,
                                                 CLEAVE_REMOTE_TOKEN_FILE=token))
         self.addCleanup(kernel.kill)

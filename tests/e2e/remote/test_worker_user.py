@@ -30,9 +30,7 @@ class WorkerUser(RemoteTest):
     def setUp(self):
         super().setUp()
         self.state = self.own_folder() / "state"
-        self.token = self.own_folder() / "token"
-        self.token.write_text("a token of this test\n")
-        self.token.chmod(0o600)
+        self.token = self.secret()
 
     def server_environment(self, **changes):
         """Drivers have to find a cache that is the user's."""

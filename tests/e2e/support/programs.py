@@ -1,6 +1,7 @@
 """Runs a program with and without Cleave and compares. Each run's environment holds nothing of Cleave, of a loader or of
 the dynamic linker except what the test requests."""
 
+import contextlib
 import difflib
 import json
 import os
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from support.emulation import as_client
 from support.options import CLEAVE, DROP_IN, FOLDER, LAYER, OPTIONS, VENDOR
-from support.processes import clean_environment, require_installed, run
+from support.processes import clean_environment, cleave, require_installed, run
 
 RUN_TIMEOUT = 240  # seconds
 
@@ -129,6 +130,19 @@ class ProgramTest(unittest.TestCase):
         folder.mkdir(exist_ok=True)
         return folder
 
+    def secret(self, text="a token of this test\n", name="token"):
+        """A file of this test's that nobody else may read."""
+        file = self.own_folder() / name
+        file.write_text(text)
+        file.chmod(0o600)
+        return file
+
+    def shared_devices(self, environment):
+        """What `cleave top` shows."""
+        done = cleave("top", "--once", "--json", environment=environment)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return json.loads(done.stdout)["devices"]
+
     def vendors(self, name, **libraries):
         """A folder of .icd files, one for each library, as OCL_ICD_VENDORS takes it: with a slash at its end every loader
         takes it for a folder."""
@@ -157,6 +171,33 @@ class ProgramTest(unittest.TestCase):
             raise AssertionError(f"no end after {RUN_TIMEOUT} s, {method}: {full}\n{hung.stderr!r}") from hung
         written = [json.loads(file.read_text()) for file in sorted(stats.iterdir())]
         return Run(full, done.returncode, done.stdout, done.stderr, written)
+
+    def start_talking(self, method, *command, stderr=None, **settings):
+        """Starts a program that is told what to do by lines, and ends with the test."""
+        prefix, variables = LOAD_METHODS[method]
+        environment = self.with_vendor_below(self.environment(**(variables | settings)))
+        return self.start_piped([*prefix, *(["--"] if prefix else []), *command], environment, stderr)
+
+    def start_piped(self, command, environment, stderr=None):
+        process = subprocess.Popen([str(word) for word in command], env=environment, stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=stderr, text=True)
+        self.addCleanup(self.end, process)
+        return process
+
+    @staticmethod
+    def end(process):
+        process.kill()
+        process.wait()
+        for stream in filter(None, (process.stdin, process.stdout, process.stderr)):
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
+
+    @staticmethod
+    def ask(process, *words):
+        """Tells it a line. Returns the one that it answers."""
+        process.stdin.write(" ".join(map(str, words)) + "\n")
+        process.stdin.flush()
+        return process.stdout.readline().strip()
 
     def run_native(self, *command, **settings):
         """The run that all others are compared with. It must succeed."""
