@@ -1,6 +1,5 @@
 """Programs that take turns on one device: right results by every way in, and an end, whatever their neighbours do."""
 
-import json
 import os
 import signal
 import subprocess
@@ -8,7 +7,7 @@ import threading
 
 from support.options import OPTIONS, main
 from support.processes import cleave, wait_until
-from support.programs import LOAD_METHODS, ProgramTest
+from support.programs import ProgramTest
 
 TIMEOUT = 120
 ROUNDS = 12
@@ -20,21 +19,9 @@ class TurnsTest(ProgramTest):
         self.registry = str(self.folder / (self.id().rsplit(".", 1)[-1] + "-registry"))
 
     def start(self, *arguments, method="preload", **settings):
-        prefix, variables = LOAD_METHODS[method]
         usual = {"CLEAVE_REGISTRY": self.registry, "CLEAVE_TURNS": "on", "CLEAVE_MIN_ITEMS": "0", "CLEAVE_VMS": "1"}
-        environment = self.with_vendor_below(self.environment(**(usual | variables | settings)))
-        command = [*prefix, *(["--"] if prefix else []), str(OPTIONS.programs / "turn_taker"), *map(str, arguments)]
-        process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True)
-        self.addCleanup(self.end, process)
-        return process
-
-    @staticmethod
-    def end(process):
-        process.kill()
-        process.wait()
-        for stream in (process.stdin, process.stdout, process.stderr):
-            stream.close()
+        return self.start_talking(method, OPTIONS.programs / "turn_taker", *arguments, stderr=subprocess.PIPE,
+                                  **(usual | settings))
 
     def start_endless(self, **settings):
         process = self.start(0, **settings)
@@ -110,14 +97,14 @@ class TurnsTest(ProgramTest):
         for method in ("preload", "layer"):
             self.expect_right(self.start(ROUNDS, "left", method=method))
 
+    def settings(self, **more):
+        return self.environment(**({"CLEAVE_TURNS": "on", "CLEAVE_VMS": "1", "CLEAVE_REGISTRY": self.registry} | more))
+
     def cleave(self, *arguments, **settings):
-        usual = {"CLEAVE_TURNS": "on", "CLEAVE_VMS": "1", "CLEAVE_REGISTRY": self.registry}
-        return cleave(*arguments, environment=self.environment(**{**usual, **settings}))
+        return cleave(*arguments, environment=self.settings(**settings))
 
     def top(self):
-        done = self.cleave("top", "--once", "--json")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        return json.loads(done.stdout)["devices"]
+        return self.shared_devices(self.settings())
 
     def test_top_and_doctor_show_who_shares_the_device(self):
         self.assertEqual(self.top(), [])
