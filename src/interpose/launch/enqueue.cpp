@@ -90,13 +90,14 @@ LaunchPlan plan_launch(Interposer& p, LaunchFacts& facts, const DeviceTurn* turn
 // Empty if the launch takes no turn. Not inlined, nor are others below, so that most launches do without their code: a launch's own
 // time goes mostly into fetching what is not in the processor's caches any more after the driver's work for the one before.
 [[gnu::noinline]] std::optional<cl_int> enqueue_in_turn(Interposer& p, const Call& call, LaunchFacts& facts) {
-  const auto queue = p.records.queues.find(call.queue);
+  auto queue = p.records.queues.find(call.queue);
   if (!queue || is_exempt(p, *queue)) return std::nullopt;
   DeviceTurn* const turn = p.turns.of(queue->device);
   if (turn == nullptr) return std::nullopt;
   TurnUse use(*turn, weight_of(*queue));
-  // It may have been waited for long.
-  if (!use.holds() || is_exempt(p, *queue)) return std::nullopt;
+  // It may have been waited for long, and other threads may have changed or released the queue meanwhile.
+  queue = p.records.queues.find(call.queue);
+  if (!use.holds() || !queue || is_exempt(p, *queue)) return std::nullopt;
   use->log().count_launch();
   facts.begin_turn(*queue);
   LaunchPlan plan = plan_launch(p, facts, turn);

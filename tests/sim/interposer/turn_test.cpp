@@ -170,6 +170,22 @@ TEST_F(TurnTest, LaunchWaitsForTheDevice) {
   expect_device_is_given_back();
 }
 
+TEST_F(TurnTest, QueueThatWasChangedMeanwhileIsTakenAsItIs) {
+  share();
+  ASSERT_TRUE(other.begin());
+  std::jthread program([&] { EXPECT_EQ(launch(kernel), CL_SUCCESS); });
+  expect_somebody_waits();
+  ASSERT_EQ(cl.clSetCommandQueueProperty(queue, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_TRUE, nullptr),
+            CL_SUCCESS);
+  other.end();
+  program.join();
+  expect_each_item_ran(1);
+  const auto slices = driver.launches();
+  ASSERT_GT(slices.size(), 1U);
+  for (std::size_t i = 1; i < slices.size(); ++i) EXPECT_FALSE(slices[i].waits.empty()) << "not in order";
+  expect_device_is_given_back();
+}
+
 TEST_F(TurnTest, DeviceIsGivenAwayBetweenSlices) {
   share();
   std::atomic<std::size_t> seen{0};
