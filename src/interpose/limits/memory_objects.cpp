@@ -37,6 +37,7 @@ cl_int refusal_of_buffer(Interposer& p, std::uint64_t bytes, cl_int lack) noexce
 template <typename Create>
 cl_mem create_counted(Interposer& p, cl_context context, std::uint64_t bytes, cl_int* error, Kind kind,
                       Create create) noexcept {
+  if (!counts(p)) return create();
   constexpr cl_int kLack = CL_MEM_OBJECT_ALLOCATION_FAILURE;
   auto booking = p.memory.book(context, nullptr, bytes);
   if (!booking)
@@ -59,7 +60,7 @@ cl_mem create_counted(Interposer& p, cl_context context, std::uint64_t bytes, cl
 template <typename Create>
 cl_mem create_image(Interposer& p, cl_context context, const cl_image_format* format,
                     const cl_image_desc* image, cl_int* error, Create create) noexcept {
-  if (!counts(p) || (image != nullptr && image->mem_object != nullptr)) return create();
+  if (image != nullptr && image->mem_object != nullptr) return create();
   return create_counted(p, context, bytes_of_image(format, image), error, Kind::image, create);
 }
 
@@ -80,29 +81,27 @@ void* allocate_counted(Interposer& p, cl_context context, cl_device_id device, s
 cl_mem CL_API_CALL clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void* host,
                                   cl_int* error) noexcept {
   Interposer& p = interposer();
-  const auto create = [&] { return p.next.clCreateBuffer(context, flags, size, host, error); };
-  return counts(p) ? create_counted(p, context, size, error, Kind::buffer, create) : create();
+  return create_counted(p, context, size, error, Kind::buffer,
+                        [&] { return p.next.clCreateBuffer(context, flags, size, host, error); });
 }
 
 cl_mem CL_API_CALL clCreateBufferWithProperties(cl_context context, const cl_mem_properties* properties,
                                                 cl_mem_flags flags, size_t size, void* host,
                                                 cl_int* error) noexcept {
   Interposer& p = interposer();
-  const auto create = [&] {
+  return create_counted(p, context, size, error, Kind::buffer, [&] {
     return p.next.clCreateBufferWithProperties(context, properties, flags, size, host, error);
-  };
-  return counts(p) ? create_counted(p, context, size, error, Kind::buffer, create) : create();
+  });
 }
 
 cl_mem CL_API_CALL clCreateBufferWithPropertiesINTEL(cl_context context, const cl_properties* properties,
                                                      cl_mem_flags flags, size_t size, void* host,
                                                      cl_int* error) noexcept {
   Interposer& p = interposer();
-  const auto create = [&] {
+  return create_counted(p, context, size, error, Kind::buffer, [&] {
     return next_function<&ExtensionFunctions::clCreateBufferWithPropertiesINTEL>(p, context)(
         context, properties, flags, size, host, error);
-  };
-  return counts(p) ? create_counted(p, context, size, error, Kind::buffer, create) : create();
+  });
 }
 
 cl_mem CL_API_CALL clCreateImage(cl_context context, cl_mem_flags flags, const cl_image_format* format,
@@ -153,11 +152,9 @@ cl_mem CL_API_CALL clCreateImage3D(cl_context context, cl_mem_flags flags, const
 cl_mem CL_API_CALL clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint packet_size, cl_uint packets,
                                 const cl_pipe_properties* properties, cl_int* error) noexcept {
   Interposer& p = interposer();
-  const auto create = [&] {
+  return create_counted(p, context, std::uint64_t{packet_size} * packets, error, Kind::pipe, [&] {
     return p.next.clCreatePipe(context, flags, packet_size, packets, properties, error);
-  };
-  if (!counts(p)) return create();
-  return create_counted(p, context, std::uint64_t{packet_size} * packets, error, Kind::pipe, create);
+  });
 }
 
 void* CL_API_CALL clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size,
