@@ -4,8 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <functional>
-#include <map>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -17,108 +15,33 @@
 
 namespace cleave::kernels {
 
-// The macros of a program, which may hide what the head of a function is.
-class CallGraph::Macros {
- public:
-  // The names in `defined` have unknown meanings. The text of `tokens` must outlive this.
-  Macros(const Tokens& tokens, const std::vector<std::string>& defined) {
-    for (const std::string& name : defined) {
-      meanings_[name] = {
-          .expands_beyond_names = true, .more_than_value = true, .is_number = false, .names = {}};
-    }
-    for (std::size_t i = 0; i + 2 < tokens.list.size(); ++i) {
-      const bool defines =
-          tokens.list[i].directive && tokens.list[i].is("#") && tokens.list[i + 1].is("define");
-      if (defines && tokens.list[i + 2].kind != Token::Kind::end_of_directive) add(tokens.list, i + 2);
-    }
-    for (auto& [name, meaning] : meanings_) {
-      meaning.more_than_value |= std::any_of(
-          meaning.names.begin(), meaning.names.end(),
-          [&](std::string_view used) { return used.starts_with("get_") && meanings_.contains(used); });
-    }
-  }
-
-  // Whether macros may change the name, or make it something else than a function.
-  [[nodiscard]] bool obscures(const Function& function) const {
-    return meanings_.contains(function.name) ||
-           std::any_of(function.head.begin(), function.head.end(),
-                       [&](std::string_view name) { return !expands_to_names(name); });
-  }
-
-  // Whether macros in the function could declare something, or hide what is done with a variable.
-  [[nodiscard]] bool may_hide_code(const Tokens& function) const {
-    return std::any_of(function.list.begin(), function.list.end(), [&](const Token& token) {
-      const auto found = meanings_.find(token.text);
-      return found != meanings_.end() && found->second.more_than_value;
-    });
-  }
-
-  // Whether macros in a declaration may stand for anything but a number.
-  [[nodiscard]] bool may_declare(const Tokens& declaration) const {
-    return std::any_of(declaration.list.begin(), declaration.list.end(), [&](const Token& token) {
-      const auto found = meanings_.find(token.text);
-      return found != meanings_.end() && !found->second.is_number;
-    });
-  }
-
-  // Whether one of the words may mean something else.
-  template <std::size_t N>
-  [[nodiscard]] bool redefine(const std::array<std::string_view, N>& words) const {
-    return std::any_of(words.begin(), words.end(),
-                       [&](std::string_view word) { return meanings_.contains(word); });
-  }
-
- private:
-  struct Meaning {
-    bool expands_beyond_names = false;  // expands to more than names, in at least one definition
-    bool more_than_value =
-        false;              // is, in one, no expression without variables, nor a word that declares nothing
-    bool is_number = true;  // in all of them, one number
-    std::vector<std::string_view> names;
-  };
-
-  static bool is_part_of_value(const Token& token) {
-    constexpr std::string_view kSigns = "()+-/%<>&|^~!";
-    if (token.kind == Token::Kind::name) return token.text.starts_with("get_");
-    return token.kind == Token::Kind::number ||
-           (token.kind == Token::Kind::punctuator && token.text.size() == 1 &&
-            kSigns.find(token.text[0]) != std::string_view::npos);
-  }
-
-  void add(const std::vector<Token>& tokens, std::size_t name) {
-    Meaning& meaning = meanings_[std::string(tokens[name].text)];
-    const bool before = meaning.more_than_value;
-    meaning.is_number &= tokens[name + 1].kind == Token::Kind::number &&
-                         tokens[name + 2].kind == Token::Kind::end_of_directive;
-    for (std::size_t i = name + 1; tokens[i].kind != Token::Kind::end_of_directive; ++i) {
-      meaning.expands_beyond_names |= tokens[i].kind != Token::Kind::name;
-      meaning.names.push_back(tokens[i].text);
-      meaning.more_than_value |= !is_part_of_value(tokens[i]);
-    }
-    const bool word = (tokens[name + 1].is("kernel") || tokens[name + 1].is("__kernel")) &&
-                      tokens[name + 2].kind == Token::Kind::end_of_directive;
-    if (word) meaning.more_than_value = before;
-  }
-
-  // Whether the word expands to names only.
-  [[nodiscard]] bool expands_to_names(std::string_view word) const {
-    std::set<std::string_view> seen;
-    std::vector<std::string_view> open{word};
-    while (!open.empty()) {
-      const std::string_view next = open.back();
-      open.pop_back();
-      const auto found = meanings_.find(next);
-      if (found == meanings_.end() || !seen.insert(next).second) continue;
-      if (found->second.expands_beyond_names) return false;
-      open.insert(open.end(), found->second.names.begin(), found->second.names.end());
-    }
-    return true;
-  }
-
-  std::map<std::string, Meaning, std::less<>> meanings_;
-};
-
 namespace {
+
+// Whether macros may change the function's name, or make it something else than a function.
+bool obscure(const MacroExpansion& macros, const Function& function) {
+  return macros.is_macro(function.name) ||
+         std::any_of(function.head.begin(), function.head.end(),
+                     [&](std::string_view name) { return macros.may_be_no_names(name); });
+}
+
+// Whether macros in the function could declare something, or hide what is done with a variable.
+bool may_hide_code(const MacroExpansion& macros, const Tokens& function) {
+  return std::any_of(function.list.begin(), function.list.end(),
+                     [&](const Token& token) { return macros.may_be_no_value(token.text); });
+}
+
+// Whether macros in a declaration may stand for anything but a number.
+bool may_declare(const MacroExpansion& macros, const Tokens& declaration) {
+  return std::any_of(declaration.list.begin(), declaration.list.end(),
+                     [&](const Token& token) { return macros.may_be_no_number(token.text); });
+}
+
+// Whether one of the words may mean something else.
+template <std::size_t N>
+bool redefine(const MacroExpansion& macros, const std::array<std::string_view, N>& words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return macros.is_macro(word); });
+}
 
 void append(Tokens& all, const Tokens& more) {
   all.list.insert(all.list.end(), more.list.begin(), more.list.end());
@@ -129,31 +52,22 @@ void add_loops(const GroupOrder& order, Findings& found) {
   found.scan.may_wait |= order.may_wait;
 }
 
-Findings findings_in(const Tokens& tokens, const JoinedText& text) {
-  Findings found;
-  found.scan = scan_tokens(tokens, {&text, &found.causes});
-  return found;
-}
-
 }  // namespace
 
 CallGraph::CallGraph(const std::vector<Part>& parts, const JoinedText& options, const Options& parsed) {
   const Tokens given = tokens_of(options.text());
-  Tokens definitions = given;
+  Tokens definitions;
   for (const Part& part : parts) {
     for (const Tokens& definition : part.functions->definitions) append(definitions, definition);
   }
-  const Macros known(definitions, parsed.macros);
+  MacroExpansion macros(definitions, parsed);
   std::vector<Seen> seen;
   Tokens callers = given;  // what may call functions, whatever is called
   Tokens users = given;    // what may use macros
-  for (const Part& part : parts) add_part(part, known, callers, users, seen);
-  Tokens written;
   for (const Part& part : parts) {
-    for (const Tokens& definition : part.functions->definitions) append(written, definition);
+    macros.read_types(part.source->compiled);
+    add_part(part, macros, callers, users, seen);
   }
-  MacroExpansion macros(written, parsed);
-  for (const Part& part : parts) macros.read_types(part.source->compiled);
   add_group_order(parts, seen, macros);
   add_loops(group_order_of(given, macros), outside_);
   outside_.add(findings_in(given, options));
@@ -203,12 +117,12 @@ void CallGraph::add_group_order(const std::vector<Part>& parts, const std::vecto
   for (const Part& part : parts) add_loops(group_order_of(part.functions->declarations, macros), outside_);
 }
 
-void CallGraph::add_part(const Part& part, const Macros& known, Tokens& callers, Tokens& users,
+void CallGraph::add_part(const Part& part, const MacroExpansion& macros, Tokens& callers, Tokens& users,
                          std::vector<Seen>& seen) {
   const JoinedText& text = part.source->text;
-  const bool words = !known.redefine(HarmlessAtomics::kWords);
-  const bool assembly = !known.redefine(kAssemblyWords);
-  const auto hides = [&](const Tokens& tokens) { return known.may_declare(tokens); };
+  const bool words = !redefine(macros, HarmlessAtomics::kWords);
+  const bool assembly = !redefine(macros, kAssemblyWords);
+  const auto hides = [&](const Tokens& tokens) { return may_declare(macros, tokens); };
   const auto add = [&](Names& names, std::string_view name, Findings findings, Tokens body) {
     names[std::string(name)].push_back(nodes_.size());
     nodes_.push_back({std::move(findings), {}});
@@ -221,14 +135,14 @@ void CallGraph::add_part(const Part& part, const Macros& known, Tokens& callers,
   }
   Tokens outside = part.functions->declarations;
   for (const Function& function : part.functions->list) {
-    if (known.obscures(function)) {  // it may be called under another name
+    if (obscure(macros, function)) {  // it may be called under another name
       seen.push_back({&function, &text, std::nullopt});
       append(outside, function.tokens);
       append(callers, function.tokens);
     } else {
       seen.push_back({&function, &text, nodes_.size()});
       add(functions_, function.name,
-          findings_in_function(function.tokens, text, words, known.may_hide_code(function.tokens), hides,
+          findings_in_function(function.tokens, text, words, may_hide_code(macros, function.tokens), hides,
                                assembly),
           function.tokens);
     }

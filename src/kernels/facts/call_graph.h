@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -40,8 +39,6 @@ class CallGraph {
   using Indices = std::vector<std::size_t>;
   using Names = std::unordered_map<std::string, Indices>;
 
-  class Macros;
-
   // A function, the text that it is in, and its node; none if macros hide what it is called.
   struct Seen {
     const Function* function;
@@ -55,7 +52,7 @@ class CallGraph {
     Indices reaches;
   };
 
-  void add_part(const Part& part, const Macros& known, Tokens& callers, Tokens& users,
+  void add_part(const Part& part, const MacroExpansion& macros, Tokens& callers, Tokens& users,
                 std::vector<Seen>& seen);
   void add_group_order(const std::vector<Part>& parts, const std::vector<Seen>& seen, MacroExpansion& macros);
   static void add_named(const Tokens& tokens, const Names& names, Indices& found);

@@ -29,11 +29,6 @@ bool hides_part_of_loop(const std::vector<Token>& text, const MacroExpansion& ma
 
 bool begins_loop(const Token& token) { return token.is("for") || token.is("while") || token.is("do"); }
 
-std::size_t skip_directive(const std::vector<Token>& list, std::size_t at) {
-  while (list[at].kind != Token::Kind::end_of_directive) ++at;
-  return at;
-}
-
 // Whether a part of a body may be another one than it seems: an included text, or one of which only some compilers compile what is
 // in the way of the others.
 bool has_directives_within(const std::vector<Token>& list) {
@@ -48,7 +43,7 @@ bool has_directives_within(const std::vector<Token>& list) {
     const bool is_part =
         keyword.starts_with("if") || keyword.starts_with("el") || keyword.starts_with("include");
     if (list[i].is("#") && depth > 0 && is_part) return true;
-    i = skip_directive(list, i);
+    i = end_of_directive(list, i);
   }
   return false;
 }

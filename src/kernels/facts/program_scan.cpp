@@ -23,12 +23,6 @@ Findings anything_because_of(const std::optional<Cause>& missing) {
   return all;
 }
 
-Findings scan_of(const Tokens& tokens, const JoinedText& text) {
-  Findings found;
-  found.scan = scan_tokens(tokens, {&text, &found.causes});
-  return found;
-}
-
 void add_pasted_names(const std::deque<SourceText>& texts, const Tokens& options, Findings& whole) {
   std::vector<const Tokens*> tokens;
   tokens.reserve(texts.size());
@@ -126,14 +120,14 @@ ProgramScan::ProgramScan(Preprocessed program, const BuildInputs& inputs) {
   Build part;
   part.options.scan = scan_options(given, &part.options.causes);
   part.whole = inputs.complete ? part.options : anything_because_of(inputs.missing);
-  part.whole.add(scan_of(option_tokens, options));
+  part.whole.add(findings_in(option_tokens, options));
   const bool readable =
       std::all_of(texts.begin(), texts.end(), [](const SourceText& text) { return text.tokens.unambiguous; });
   if (readable && option_tokens.unambiguous && !parsed.cpp)
     drop_unused_macros(texts, option_tokens, kReplacedFunctions);
   for (const SourceText& text : texts) {
-    part.whole.add(scan_of(text.compiled, text.text));
-    part.whole.add(scan_of(text.conditions, text.text));
+    part.whole.add(findings_in(text.compiled, text.text));
+    part.whole.add(findings_in(text.conditions, text.text));
   }
   part.whole.scan.keeps_state |= has_program_variables(texts, given, &part.whole.causes);
   if (part.whole.scan.pastes_tokens) add_pasted_names(texts, option_tokens, part.whole);

@@ -151,7 +151,7 @@ class DeclarationParser {
         code(list[i]);
       } else {
         directive(list[i + 1]);
-        while (list[i].kind != Token::Kind::end_of_directive) ++i;
+        i = end_of_directive(list, i);
       }
       if (!unambiguous_) return first_of_item_.text.empty() ? list[at] : first_of_item_;
     }

@@ -221,7 +221,7 @@ class Scanner {
   // From the "#" to the end of its line.
   void directive() {
     const std::size_t begin = at_;
-    while (list_[at_].kind != Token::Kind::end_of_directive) ++at_;
+    at_ = end_of_directive(list_, at_);
     const std::size_t end = at_++;
     if (begin + 1 == end) return;  // the null directive
     const Text keyword = list_[begin + 1].text;
@@ -330,6 +330,12 @@ Scan scan_options(std::string_view options, Causes* causes) {
     note(macro);
   }
   return scan;
+}
+
+Findings findings_in(const Tokens& tokens, const JoinedText& text) {
+  Findings found;
+  found.scan = scan_tokens(tokens, {&text, &found.causes});
+  return found;
 }
 
 Scan scan_text(std::string_view text) { return scan_tokens(tokens_of(text)); }

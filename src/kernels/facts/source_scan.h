@@ -49,6 +49,8 @@ void conclude(Findings& found);
 
 // Scans the tokens of text without line splices. Includes are not followed, and pasted names are not formed.
 Scan scan_tokens(const Tokens& tokens, const CauseNotes& notes = {});
+// The same with its causes, of tokens of `text`.
+Findings findings_in(const Tokens& tokens, const JoinedText& text);
 // The same for one function, of which some tokens are known not to communicate, and some to be words of register_assembly.h,
 // which counts as communication, no more.
 Scan scan_function(const Tokens& tokens, const HarmlessAtomics& harmless,

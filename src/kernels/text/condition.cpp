@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/text/macro_expander.h"
+
 namespace cleave::kernels {
 namespace {
 
@@ -29,7 +31,8 @@ struct Operand {
 
 // Against deep recursion.
 constexpr std::size_t kMaxOperands = 512;
-constexpr std::size_t kMaxOpenMacros = 64;
+// Against macros that lead to themselves.
+constexpr std::size_t kMaxConditionSteps = 4096;
 
 std::optional<std::int64_t> number_of(Text text) {
   while (text.ends_with('l') || text.ends_with('L')) text.remove_suffix(1);
@@ -50,31 +53,38 @@ Value value_of(Truth truth) {
   return truth == Truth::unknown ? std::nullopt : Value(truth == Truth::yes ? 1 : 0);
 }
 
-// Replaces macros by their texts, and `defined` by its value.
-class Expansion {
+// The tokens of a condition with its macros replaced, and `defined` by its value.
+class Operands {
  public:
-  explicit Expansion(const MacroTable& macros) : macros_(macros) {}
+  explicit Operands(const MacroTable& macros)
+      : macros_(macros),
+        expander_([this](Text name) { return MacroExpander::Meaning{followed(name)}; }, kMaxConditionSteps,
+                  MacroExpander::Arguments::as_written) {}
 
-  std::vector<Operand> run(std::span<const Token> tokens) && {
-    expand(tokens, true);
+  // Empty if there are too many.
+  std::optional<std::vector<Operand>> run(std::span<const Token> tokens) && {
+    while (!tokens.empty()) {
+      const auto defined = std::find_if(tokens.begin(), tokens.end(), is_defined_operator);
+      const auto before = static_cast<std::size_t>(defined - tokens.begin());
+      const auto expanded = expander_.expand(tokens.first(before));
+      if (!expanded || out_.size() + expanded->size() >= kMaxOperands) return std::nullopt;
+      for (std::size_t i = 0; i < expanded->size(); ++i)
+        add((*expanded)[i], i + 1 < expanded->size() && (*expanded)[i + 1].is("("));
+      tokens = tokens.subspan(before);
+      if (!tokens.empty()) tokens = tokens.subspan(1 + operand_of_defined(tokens.subspan(1)));
+    }
     return std::move(out_);
   }
 
  private:
-  void expand(std::span<const Token> tokens, bool written) {
-    for (std::size_t i = 0; i < tokens.size() && out_.size() < kMaxOperands; ++i) {
-      const Token& token = tokens[i];
-      if (token.kind == Token::Kind::number) {
-        out_.push_back({Operand::Kind::number, token.text, number_of(token.text)});
-      } else if (token.kind == Token::Kind::name && token.text == "defined") {
-        i += written ? operand_of_defined(tokens.subspan(i + 1)) : unknown();
-      } else if (token.kind == Token::Kind::name) {
-        name(token.text, i + 1 < tokens.size() && tokens[i + 1].is("("));
-      } else {
-        out_.push_back({Operand::Kind::token, token.kind == Token::Kind::literal ? Text{} : token.text, {}});
-      }
-    }
-    if (out_.size() >= kMaxOperands) unknown();
+  static bool is_defined_operator(const Token& token) {
+    return token.kind == Token::Kind::name && token.text == "defined";
+  }
+
+  // Null: it is not, since it is not known, or may belong to more than its name.
+  [[nodiscard]] const Macro* followed(Text name) const {
+    const Macro& macro = macros_.find(name);
+    return macro.known_text && !macro.takes_arguments && !macro.text.empty() ? &macro : nullptr;
   }
 
   std::size_t unknown() {
@@ -92,26 +102,33 @@ class Expansion {
     return size;
   }
 
-  void name(Text name, bool called) {
-    const Macro macro = macros_.find(name);
-    if (macro.state == Macro::State::undefined) {
+  void add(const Token& token, bool called) {
+    if (token.kind == Token::Kind::number) {
+      out_.push_back({Operand::Kind::number, token.text, number_of(token.text)});
+    } else if (token.kind == Token::Kind::name) {
+      add_name(token.text, called);
+    } else {
+      out_.push_back({Operand::Kind::token, token.kind == Token::Kind::literal ? Text{} : token.text, {}});
+    }
+  }
+
+  void add_name(Text name, bool called) {
+    const Macro::State state = macros_.find(name).state;
+    // Of a macro that is replaced by it.
+    const bool is_operator = name == "defined";
+    if (state == Macro::State::undefined && !is_operator) {
       // Nothing but a macro can be called.
       if (called) unknown();
       out_.push_back({Operand::Kind::number, name, 0});
-    } else if (macro.state == Macro::State::predefined && !called) {
+    } else if (state == Macro::State::predefined && !called) {
       out_.push_back({Operand::Kind::number, name, {}});
-    } else if (!macro.known_text || macro.takes_arguments || macro.text.empty() ||
-               open_.size() > kMaxOpenMacros || std::find(open_.begin(), open_.end(), name) != open_.end()) {
-      unknown();
     } else {
-      open_.push_back(name);
-      expand(macro.text, false);
-      open_.pop_back();
+      unknown();
     }
   }
 
   const MacroTable& macros_;
-  std::vector<Text> open_;  // the macros that are being expanded
+  MacroExpander expander_;
   std::vector<Operand> out_;
 };
 
@@ -284,8 +301,8 @@ class Parser {
 }  // namespace
 
 Truth evaluate(std::span<const Token> tokens, const MacroTable& macros) {
-  const std::vector<Operand> operands = Expansion(macros).run(tokens);
-  const Value value = Parser(operands).run();
+  const auto operands = Operands(macros).run(tokens);
+  const Value value = operands ? Parser(*operands).run() : std::nullopt;
   if (!value) return Truth::unknown;
   return *value != 0 ? Truth::yes : Truth::no;
 }

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,12 @@ Tokens tokens_of(std::string_view text);
 
 // Only the tokens of directives, as tokens_of() finds them.
 Tokens directive_tokens_of(std::string_view text);
+
+// The last token of the directive that the one at `at` is a part of.
+constexpr std::size_t end_of_directive(std::span<const Token> list, std::size_t at) {
+  while (list[at].kind != Token::Kind::end_of_directive) ++at;
+  return at;
+}
 
 // Calls visit(name) for every name in `text`, which has no line splices, outside of comments and strings.
 template <typename Visit>

@@ -3,16 +3,6 @@
 #include <algorithm>
 
 namespace cleave::kernels {
-namespace {
-
-using Text = std::string_view;
-
-std::size_t end_of_directive(const std::vector<Token>& tokens, std::size_t at) {
-  while (tokens[at].kind != Token::Kind::end_of_directive) ++at;
-  return at;
-}
-
-}  // namespace
 
 MacroArguments::MacroArguments(const std::vector<const Tokens*>& texts, const Tokens& options) {
   for (const Token& token : options.list) {

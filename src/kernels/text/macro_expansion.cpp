@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -10,6 +12,8 @@ namespace cleave::kernels {
 namespace {
 
 using Text = std::string_view;
+
+constexpr std::size_t kMaxCodeSteps = 1'000'000;  // some tens of milliseconds
 
 bool same_text(std::span<const Token> a, std::span<const Token> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -43,65 +47,71 @@ bool has_names(const Macro& macro) {
   return macro.takes_arguments || !(is_number || macro.text.empty());
 }
 
-struct CallArguments {
-  std::vector<std::vector<Token>> list{1};
-  std::size_t end = 0;  // how many tokens are left behind the call
-};
-
-// The arguments of a call, of which the opening parenthesis is the last in `open`, where tokens are in reverse. Empty if
-// they do not end.
-std::optional<CallArguments> read_arguments(const std::vector<Token>& open) {
-  CallArguments arguments;
-  std::size_t depth = 0;
-  for (std::size_t at = open.size(); at-- > 0;) {
-    const Token& token = open[at];
-    if (token.is("(") && depth++ == 0) continue;
-    if (token.is(")") && --depth == 0) {
-      arguments.end = at;
-      return arguments;
-    }
-    if (token.is(",") && depth == 1) {
-      arguments.list.emplace_back();
-    } else {
-      arguments.list.back().push_back(token);
-    }
-  }
-  return std::nullopt;
+bool is_part_of_value(const Token& token) {
+  constexpr Text kSigns = "()+-/%<>&|^~!";
+  if (token.kind == Token::Kind::name) return token.text.starts_with("get_");
+  const bool is_sign = token.kind == Token::Kind::punctuator && token.text.size() == 1 &&
+                       kSigns.find(token.text[0]) != Text::npos;
+  return token.kind == Token::Kind::number || is_sign;
 }
 
 }  // namespace
 
-MacroExpansion::MacroExpansion(const Tokens& definitions, const Options& options) {
+MacroExpansion::MacroExpansion(const Tokens& definitions, const Options& options)
+    : expander_(
+          [this](Text name) {
+            const Meaning* const found = find(name);
+            return MacroExpander::Meaning{found == nullptr || found->left ? nullptr : &found->macro};
+          },
+          kMaxCodeSteps, MacroExpander::Arguments::as_written) {
   const std::vector<Token>& list = definitions.list;
   for (std::size_t at = 0; at + 2 < list.size(); ++at) {
     if (!list[at].directive || !list[at].is("#") || list[at + 2].kind != Token::Kind::name) continue;
-    std::size_t end = at;
-    while (end < list.size() && list[end].kind != Token::Kind::end_of_directive) ++end;
+    const std::size_t end = end_of_directive(list, at);
     if (list[at + 1].is("define")) add(list, at + 2, end);
     if (list[at + 1].is("undef")) meanings_[list[at + 2].text].left = true;
     at = end;
   }
-  for (const std::string& name : options.macros) {
-    const auto is_among = [&](const std::vector<std::string>& list) {
-      return std::find(list.begin(), list.end(), name) != list.end();
-    };
-    const auto [known, added] = meanings_.try_emplace(name);
-    Meaning& meaning = known->second;
-    meaning.left = meaning.code = true;
-    meaning.names |= !is_among(options.numbers);
-    meaning.positive = (added || meaning.positive) && is_among(options.positive);
+  for (const std::string& name : options.macros) add_option(name, options);
+  for (auto& [name, meaning] : meanings_) {
+    meaning.beyond_value |= std::any_of(meaning.used.begin(), meaning.used.end(), [this](Text used) {
+      return used.starts_with("get_") && is_macro(used);
+    });
   }
   leave_recursive();
 }
 
 void MacroExpansion::add(const std::vector<Token>& list, std::size_t name, std::size_t end) {
+  const auto behind_name = std::span(list).subspan(name + 1, end - name - 1);
   const Macro macro = read_definition(std::span(list).subspan(name, end - name));
   const auto [known, added] = meanings_.try_emplace(list[name].text, Meaning{.macro = macro});
   Meaning& meaning = known->second;
+  meaning.defined = true;
   meaning.left |= !macro.known_text || uses_operators(macro) || (!added && !same(meaning.macro, macro));
   meaning.code |= is_code(macro);
   meaning.loop |= has_loop(macro);
   meaning.names |= !macro.known_text || has_names(macro);
+  const bool is_one = behind_name.size() == 1;
+  const bool is_kernel = is_one && (behind_name[0].is("kernel") || behind_name[0].is("__kernel"));
+  meaning.beyond_number |= !is_one || behind_name[0].kind != Token::Kind::number;
+  meaning.beyond_value |=
+      !is_kernel && !std::all_of(behind_name.begin(), behind_name.end(), is_part_of_value);
+  for (const Token& token : behind_name) {
+    meaning.beyond_names |= token.kind != Token::Kind::name;
+    meaning.used.push_back(token.text);
+  }
+}
+
+void MacroExpansion::add_option(const std::string& name, const Options& options) {
+  const auto is_among = [&](const std::vector<std::string>& list) {
+    return std::find(list.begin(), list.end(), name) != list.end();
+  };
+  const auto [known, added] = meanings_.try_emplace(name);
+  Meaning& meaning = known->second;
+  meaning.defined = meaning.left = meaning.code = true;
+  meaning.beyond_number = meaning.beyond_value = meaning.beyond_names = true;
+  meaning.names |= !is_among(options.numbers);
+  meaning.positive = (added || meaning.positive) && is_among(options.positive);
 }
 
 void MacroExpansion::leave_recursive() {
@@ -133,72 +143,38 @@ void MacroExpansion::leave_recursive() {
   }
 }
 
-const Macro* MacroExpansion::expandable(const Token& token) const {
-  if (token.kind != Token::Kind::name) return nullptr;
-  const auto found = meanings_.find(token.text);
-  return found != meanings_.end() && !found->second.left ? &found->second.macro : nullptr;
-}
-
-void MacroExpansion::push_text(const Macro& macro, const Arguments& arguments, std::vector<Token>& open) {
-  for (std::size_t at = macro.text.size(); at-- > 0;) {
-    const Token& token = macro.text[at];
-    const auto parameter = std::find(macro.parameters.begin(), macro.parameters.end(), token.text);
-    if (token.kind == Token::Kind::name && parameter != macro.parameters.end()) {
-      const auto& given = arguments[static_cast<std::size_t>(parameter - macro.parameters.begin())];
-      open.insert(open.end(), given.rbegin(), given.rend());
-    } else {
-      open.push_back({token.kind, token.text, false});
-    }
-  }
-}
-
 std::optional<std::vector<Token>> MacroExpansion::expand(const std::vector<Token>& text) {
-  std::vector<Token> open(text.rbegin(), text.rend());
-  std::vector<Token> expanded;
-  for (; !open.empty(); --steps_left_) {
-    if (steps_left_ == 0 || open.size() > steps_left_) return std::nullopt;
-    const Token token = open.back();
-    open.pop_back();
-    if (token.directive) continue;
-    const Macro* macro = expandable(token);
-    if (macro != nullptr && !macro->takes_arguments) {
-      push_text(*macro, {}, open);
-      continue;
-    }
-    if (macro != nullptr && !open.empty() && open.back().is("(")) {
-      const auto arguments = read_arguments(open);
-      const std::size_t wanted = std::max<std::size_t>(1, macro->parameters.size());
-      if (arguments && arguments->list.size() == wanted) {
-        open.resize(arguments->end);
-        push_text(*macro, arguments->list, open);
-        continue;
-      }
-    }
-    expanded.push_back(token);
-  }
-  return expanded;
+  std::vector<Token> code;
+  std::copy_if(text.begin(), text.end(), std::back_inserter(code),
+               [](const Token& token) { return !token.directive; });
+  const auto expanded = expander_.expand(code);
+  if (!expanded) return std::nullopt;
+  return std::vector<Token>(expanded->begin(), expanded->end());
 }
 
-bool MacroExpansion::hides_code(std::string_view name) const {
+const MacroExpansion::Meaning* MacroExpansion::find(Text name) const {
   const auto found = meanings_.find(name);
-  return found != meanings_.end() && found->second.left && found->second.code;
+  return found != meanings_.end() ? &found->second : nullptr;
 }
 
-bool MacroExpansion::hides_loop(std::string_view name) const {
-  const auto found = meanings_.find(name);
-  return found != meanings_.end() && found->second.left && found->second.loop;
-}
-
-bool MacroExpansion::hides_names(std::string_view name) const {
-  const auto found = meanings_.find(name);
+bool MacroExpansion::hides_names(Text name) const {
+  const Meaning* const found = find(name);
   // One that takes arguments, and is still there, has not got those that it takes.
-  return found != meanings_.end() && found->second.names &&
-         (found->second.left || found->second.macro.takes_arguments);
+  return found != nullptr && found->names && (found->left || found->macro.takes_arguments);
 }
 
-bool MacroExpansion::is_positive(std::string_view name) const {
-  const auto found = meanings_.find(name);
-  return found != meanings_.end() && found->second.positive;
+bool MacroExpansion::may_be_no_names(Text name) const {
+  std::set<Text> seen;
+  std::vector<Text> open{name};
+  while (!open.empty()) {
+    const Text next = open.back();
+    open.pop_back();
+    const Meaning* const found = find(next);
+    if (found == nullptr || !seen.insert(next).second) continue;
+    if (found->beyond_names) return true;
+    open.insert(open.end(), found->used.begin(), found->used.end());
+  }
+  return false;
 }
 
 }  // namespace cleave::kernels

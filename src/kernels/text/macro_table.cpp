@@ -71,15 +71,19 @@ void MacroTable::read_options(std::string_view options) {
   }
 }
 
-Macro MacroTable::find(std::string_view name) const {
+const Macro& MacroTable::find(std::string_view name) const {
   const auto found = macros_.find(name);
   if (found != macros_.end()) return found->second;
-  if (knows_nothing_) return unknown();
-  Macro macro{.parameters = {}, .text = {}};
-  const Predefined known = predefined(name);
-  if (known == Predefined::always) macro.state = Macro::State::defined;
-  if (known == Predefined::perhaps) macro.state = Macro::State::predefined;
-  return macro;
+  if (knows_nothing_) return unknown_;
+  switch (predefined(name)) {
+    case Predefined::always:
+      return defined_;
+    case Predefined::perhaps:
+      return predefined_;
+    case Predefined::never:
+      break;
+  }
+  return undefined_;
 }
 
 void MacroTable::set(std::string_view name, const Macro& macro) {

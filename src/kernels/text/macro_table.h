@@ -51,7 +51,8 @@ class MacroTable {
   // `options` are those of the build, `uncertain` others that only some compilers get.
   MacroTable(std::string_view options, std::string_view uncertain);
 
-  [[nodiscard]] Macro find(std::string_view name) const;
+  // Until the table changes.
+  [[nodiscard]] const Macro& find(std::string_view name) const;
 
   // `name` must outlive the table, and so must the tokens of the macro.
   void set(std::string_view name, const Macro& macro);
@@ -75,6 +76,11 @@ class MacroTable {
   // For each open branch: what was set in it, as it was before.
   std::vector<std::unordered_map<std::string_view, std::optional<Macro>>> journal_;
   bool knows_nothing_ = false;
+  // What find() returns of macros that the program does not have.
+  const Macro undefined_{.parameters = {}, .text = {}};
+  const Macro defined_{.state = Macro::State::defined, .parameters = {}, .text = {}};
+  const Macro predefined_{.state = Macro::State::predefined, .parameters = {}, .text = {}};
+  const Macro unknown_{.state = Macro::State::unknown, .parameters = {}, .text = {}};
 };
 
 }  // namespace cleave::kernels

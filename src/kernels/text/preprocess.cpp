@@ -39,11 +39,6 @@ struct Work {
   bool once = false;  // compilers may skip it when it is included again
 };
 
-std::size_t end_of_line(const std::vector<Token>& list, std::size_t at) {
-  while (list[at].kind != Token::Kind::end_of_directive) ++at;
-  return at;
-}
-
 // What follows the keyword of the directive.
 Line operand_of(const std::vector<Token>& list, std::size_t begin, std::size_t end) {
   const std::size_t first = std::min(begin + 2, end);
@@ -79,7 +74,7 @@ class Walk {
       const std::vector<Token>& list = program_.texts[work.text].tokens.list;
       for (std::size_t i = 0; i < list.size(); ++i) {
         if (!list[i].directive) continue;
-        const std::size_t end = end_of_line(list, i);
+        const std::size_t end = end_of_directive(list, i);
         if (is_include(list[i + 1].text)) {
           const auto files = files_of(work.text, operand_of(list, i, end), false);
           open.insert(open.end(), files.begin(), files.end());
@@ -131,7 +126,7 @@ class Walk {
         if (live) work.reached[i] = true;
         continue;
       }
-      const std::size_t end = end_of_line(list, i);
+      const std::size_t end = end_of_directive(list, i);
       if (!conditional(work, i, end, open) && live) {
         mark(work, i, end);
         directive(text, list[i + 1].text, operand_of(list, i, end));
@@ -280,7 +275,7 @@ void keep_reached(const Work& work, SourceText& text) {
   const std::vector<Token>& list = text.tokens.list;
   std::vector<bool> decided;  // for each open conditional in a branch that counts
   for (std::size_t i = 0; i < list.size(); ++i) {
-    const std::size_t end = list[i].directive ? end_of_line(list, i) : i;
+    const std::size_t end = list[i].directive ? end_of_directive(list, i) : i;
     const Text keyword = list[i].directive ? list[i + 1].text : Text{};
     Tokens* into = &text.compiled;
     if (work.reached[i] && begins_conditional(keyword)) {

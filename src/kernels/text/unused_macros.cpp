@@ -24,7 +24,7 @@ void for_each_definition(const std::vector<Token>& list, Visit visit, Other othe
       continue;
     }
     const std::size_t begin = i;
-    while (list[i].kind != Token::Kind::end_of_directive) ++i;
+    i = end_of_directive(list, i);
     visit(begin, i);
   }
 }
