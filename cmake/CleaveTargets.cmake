@@ -16,7 +16,7 @@ add_library(cleave_warnings INTERFACE)
 # newer compiler's new warning is to stop nobody's installation.
 option(CLEAVE_WERROR "Treat warnings as errors" OFF)
 target_compile_options(cleave_warnings INTERFACE -Wall -Wextra -Wpedantic $<$<BOOL:${CLEAVE_WERROR}>:-Werror>)
-# Which mutex guards what (src/base/thread_annotations.h) is checked by Clang alone.
+# Which mutex guards what (src/base/threads/thread_annotations.h) is checked by Clang alone.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(cleave_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wthread-safety>)
 endif()

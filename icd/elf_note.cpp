@@ -7,9 +7,9 @@
 #include <optional>
 #include <unistd.h>
 
-#include "base/file_descriptor.h"
-#include "base/own_descriptors.h"
-#include "base/regular_file.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/own_descriptors.h"
+#include "base/files/regular_file.h"
 
 namespace cleave::icd {
 namespace {

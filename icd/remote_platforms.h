@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/opencl.h"
-#include "base/settings.h"
+#include "base/settings/settings.h"
 
 namespace cleave::icd {
 

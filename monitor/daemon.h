@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "daemon/http.h"
 #include "daemon/listener.h"
 #include "monitor/hub.h"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/monitor_line.h"
+#include "base/text/monitor_line.h"
 #include "daemon/peer_stream.h"
 
 namespace cleave::monitor {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/number.h"
+#include "base/text/number.h"
 #include "daemon/listening_socket.h"
 
 namespace cleave::monitor {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/monitor_line.h"
+#include "base/text/monitor_line.h"
 
 namespace cleave::monitor {
 

@@ -10,7 +10,7 @@
 
 #include <sys/wait.h>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 
 namespace cleave::slurm {
 namespace {

@@ -20,8 +20,8 @@ extern "C" {
 #include <slurm/spank.h>
 }
 
-#include "base/display_text.h"
-#include "base/number.h"
+#include "base/text/display_text.h"
+#include "base/text/number.h"
 #include "slurm/command.h"
 #include "slurm/job_folder.h"
 #include "slurm/share.h"

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <system_error>
 
-#include "base/search_list.h"
+#include "base/files/search_list.h"
 
 namespace cleave::slurm {
 namespace {

@@ -1,7 +1,7 @@
 #include "slurm/site.h"
 
-#include "base/number.h"
-#include "base/share.h"
+#include "base/settings/share.h"
+#include "base/text/number.h"
 
 namespace cleave::slurm {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "base/regular_file.h"
+#include "base/files/regular_file.h"
 #include "turns/accounts.h"
 
 namespace cleave::slurm {

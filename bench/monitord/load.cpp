@@ -24,7 +24,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "base/socket_address.h"
 #include "monitor/daemon.h"
 #include "monitor/hypervisor/libvirt.h"

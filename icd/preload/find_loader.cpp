@@ -10,9 +10,9 @@
 
 #include <sys/stat.h>
 
+#include "base/files/own_descriptors.h"
+#include "base/files/regular_file.h"
 #include "base/log.h"
-#include "base/own_descriptors.h"
-#include "base/regular_file.h"
 #include "icd/elf_note.h"
 #include "icd/preload/calling_object.h"
 #include "icd/preload/linker_cache.h"

@@ -3,9 +3,9 @@
 #include <atomic>
 #include <utility>
 
-#include "base/configuration.h"
-#include "base/mutex.h"
-#include "base/scoped_thread_state.h"
+#include "base/settings/configuration.h"
+#include "base/threads/mutex.h"
+#include "base/threads/scoped_thread_state.h"
 #include "icd/preload/find_loader.h"
 #include "icd/remote_platforms.h"
 #include "interpose/calls/table.h"

@@ -1,9 +1,9 @@
 #include <memory>
 #include <utility>
 
-#include "base/configuration.h"
 #include "base/log.h"
-#include "base/scoped_thread_state.h"
+#include "base/settings/configuration.h"
+#include "base/threads/scoped_thread_state.h"
 #include "icd/remote_platforms.h"
 #include "icd/vendor/loader_interface.h"
 #include "icd/vendor/state.h"

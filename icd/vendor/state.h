@@ -10,8 +10,8 @@
 #include <memory>
 #include <string>
 
-#include "base/mutex.h"
 #include "base/no_destructor.h"
+#include "base/threads/mutex.h"
 #include "icd/vendor/drivers/driver.h"
 #include "objects/objects.h"
 #include "opencl/extension_functions.h"

@@ -6,8 +6,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/file_descriptor.h"
-#include "base/number.h"
+#include "base/files/file_descriptor.h"
+#include "base/text/number.h"
 
 namespace cleave::monitor {
 namespace {

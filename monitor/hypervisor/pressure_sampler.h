@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "monitor/hypervisor/hypervisor.h"
 #include "monitor/hypervisor/pressure.h"
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <thread>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "monitor/hypervisor/hypervisor.h"
 #include "monitor/hypervisor/pressure_sampler.h"
 

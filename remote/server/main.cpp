@@ -6,7 +6,7 @@
 #include <string_view>
 #include <unistd.h>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "remote/server/builds/build_trials.h"
 #include "remote/server/front/front.h"
 #include "remote/server/options/options.h"

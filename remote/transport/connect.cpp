@@ -10,7 +10,7 @@
 
 #include <sys/socket.h>
 
-#include "base/own_descriptors.h"
+#include "base/files/own_descriptors.h"
 #include "base/socket_address.h"
 
 namespace cleave::remote {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 
 namespace cleave::remote {
 
@@ -19,7 +19,7 @@ bool send_with_descriptors(int socket, std::span<const std::byte> bytes, std::sp
 bool send_with_descriptor(int socket, std::span<const std::byte> bytes, int descriptor);
 
 // Receives at most `into.size()` bytes and the descriptors that came with them, which are closed on exec. Returns what
-// recvmsg(2) returned. The kernel closes more than kMaxDescriptors, which may take forever (base/discard.h): not for a socket to which
+// recvmsg(2) returned. The kernel closes more than kMaxDescriptors, which may take forever (base/files/discard.h): not for a socket to which
 // an unauthenticated peer may send, but with MSG_PEEK.
 long receive_with_descriptors(int socket, std::span<std::byte> into,
                               std::vector<base::FileDescriptor>& descriptors, int flags);

@@ -11,7 +11,7 @@
 
 #include <sys/socket.h>
 
-#include "base/verified_descriptor.h"
+#include "base/files/verified_descriptor.h"
 #include "remote/transport/stream.h"
 
 namespace cleave::remote {

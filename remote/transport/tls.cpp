@@ -12,9 +12,9 @@
 
 #include <sys/socket.h>
 
-#include "base/mutex.h"
-#include "base/own_descriptors.h"
-#include "base/regular_file.h"
+#include "base/files/own_descriptors.h"
+#include "base/files/regular_file.h"
+#include "base/threads/mutex.h"
 #include "remote/protocol/limits.h"
 #include "remote/transport/stream_socket.h"
 #include "remote/transport/tls_socket.h"

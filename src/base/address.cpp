@@ -2,7 +2,7 @@
 
 #include <sys/un.h>
 
-#include "base/number.h"
+#include "base/text/number.h"
 
 namespace cleave::base {
 namespace {

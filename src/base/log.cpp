@@ -4,9 +4,9 @@
 #include <string>
 #include <unistd.h>
 
-#include "base/display_text.h"
-#include "base/file_descriptor.h"
-#include "base/ignore_sigpipe.h"
+#include "base/files/file_descriptor.h"
+#include "base/text/display_text.h"
+#include "base/threads/ignore_sigpipe.h"
 
 namespace cleave::base {
 

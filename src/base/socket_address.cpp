@@ -9,7 +9,7 @@
 #include <linux/vm_sockets.h>
 #include <sys/un.h>
 
-#include "base/own_descriptors.h"
+#include "base/files/own_descriptors.h"
 
 #include <netinet/in.h>
 

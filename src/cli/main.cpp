@@ -13,7 +13,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/display_text.h"
+#include "base/text/display_text.h"
 #include "cli/bench/bench.h"
 #include "cli/doctor/doctor.h"
 #include "cli/icd/cdi.h"

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "base/settings.h"
+#include "base/settings/settings.h"
 
 namespace cleave::cli {
 namespace {

@@ -6,7 +6,7 @@
 
 namespace cleave::cli {
 
-// By the grammar of the setting with this environment variable (base/settings.h).
+// By the grammar of the setting with this environment variable (base/settings/settings.h).
 std::string check_setting(const char* variable, const std::string& value);
 
 // A number of seconds from 0.1 to 3600.

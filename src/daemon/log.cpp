@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "base/display_text.h"
 #include "base/log.h"
+#include "base/text/display_text.h"
 
 namespace cleave::daemon {
 

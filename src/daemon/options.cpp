@@ -6,8 +6,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/number.h"
-#include "base/toml_file.h"
+#include "base/settings/toml_file.h"
+#include "base/text/number.h"
 
 namespace cleave::daemon {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <sys/socket.h>
 
-#include "base/discard.h"
+#include "base/files/discard.h"
 
 namespace cleave::daemon {
 namespace {

@@ -11,9 +11,9 @@
 
 #include <sys/socket.h>
 
-#include "base/file_descriptor.h"
-#include "base/number.h"
+#include "base/files/file_descriptor.h"
 #include "base/socket_address.h"
+#include "base/text/number.h"
 #include "daemon/log.h"
 
 namespace cleave::daemon {

@@ -11,13 +11,13 @@
 
 #include <sys/stat.h>
 
-#include "base/display_text.h"
-#include "base/file_descriptor.h"
-#include "base/ignore_sigpipe.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/own_descriptors.h"
 #include "base/log.h"
-#include "base/own_descriptors.h"
-#include "base/scoped_thread_state.h"
-#include "base/system_call_filter.h"
+#include "base/text/display_text.h"
+#include "base/threads/ignore_sigpipe.h"
+#include "base/threads/scoped_thread_state.h"
+#include "base/threads/system_call_filter.h"
 #include "interpose/broker/participation.h"
 #include "interpose/explain/explanations.h"
 #include "observe/process_id_path.h"

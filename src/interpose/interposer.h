@@ -7,9 +7,9 @@
 #include <memory>
 
 #include "base/clock.h"
-#include "base/configuration.h"
-#include "base/fork_locks.h"
 #include "base/opencl.h"
+#include "base/settings/configuration.h"
+#include "base/threads/fork_locks.h"
 #include "interpose/costs/cost_feedback.h"
 #include "interpose/costs/launch_timers.h"
 #include "interpose/drivers/devices.h"

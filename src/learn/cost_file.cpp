@@ -6,7 +6,7 @@
 #include <optional>
 #include <unordered_set>
 
-#include "base/hash.h"
+#include "base/text/hash.h"
 
 namespace cleave::learn {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/format.h"
+#include "base/text/format.h"
 
 namespace cleave::learn {
 namespace {

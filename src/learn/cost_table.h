@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/fork_locks.h"
-#include "base/light_mutex.h"
+#include "base/threads/fork_locks.h"
+#include "base/threads/light_mutex.h"
 #include "learn/cost_file.h"
 #include "learn/cost_model.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "base/scoped_thread_state.h"
+#include "base/threads/scoped_thread_state.h"
 
 namespace cleave::limits {
 namespace {

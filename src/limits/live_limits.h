@@ -15,8 +15,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/configuration.h"
-#include "base/regular_file.h"
+#include "base/files/regular_file.h"
+#include "base/settings/configuration.h"
 
 namespace cleave::limits {
 

@@ -11,12 +11,12 @@
 
 #include <sys/stat.h>
 
-#include "base/display_text.h"
-#include "base/file_descriptor.h"
-#include "base/hash.h"
-#include "base/own_descriptors.h"
-#include "base/registry_file.h"
-#include "base/scoped_thread_state.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/own_descriptors.h"
+#include "base/files/registry_file.h"
+#include "base/text/display_text.h"
+#include "base/text/hash.h"
+#include "base/threads/scoped_thread_state.h"
 
 namespace cleave::limits {
 namespace {

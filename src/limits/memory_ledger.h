@@ -25,7 +25,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/verified_descriptor.h"
+#include "base/files/verified_descriptor.h"
 
 namespace cleave::limits {
 

@@ -11,9 +11,9 @@
 
 #include <sys/stat.h>
 
-#include "base/monitor_line.h"
-#include "base/number.h"
-#include "base/own_descriptors.h"
+#include "base/files/own_descriptors.h"
+#include "base/text/monitor_line.h"
+#include "base/text/number.h"
 
 namespace cleave::neighbours {
 namespace {

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "base/clock.h"
-#include "base/monitor_line.h"
+#include "base/text/monitor_line.h"
 #include "neighbours/staleness.h"
 
 namespace cleave::neighbours {

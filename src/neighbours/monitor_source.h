@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/address.h"
-#include "base/settings.h"
+#include "base/settings/settings.h"
 #include "neighbours/backoff.h"
 #include "neighbours/monitor_protocol.h"
 #include "neighbours/nonblocking_connection.h"

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "base/address.h"
-#include "base/settings.h"
+#include "base/settings/settings.h"
 
 namespace cleave::neighbours {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "base/fork_locks.h"
-#include "base/mutex.h"
-#include "base/settings.h"
+#include "base/settings/settings.h"
+#include "base/threads/fork_locks.h"
+#include "base/threads/mutex.h"
 #include "neighbours/registry_entry.h"
 #include "neighbours/restraint.h"
 #include "neighbours/source_poller.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <unistd.h>
 
-#include "base/own_descriptors.h"
+#include "base/files/own_descriptors.h"
 
 namespace cleave::neighbours {
 namespace {

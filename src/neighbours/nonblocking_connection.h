@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/files/verified_descriptor.h"
 #include "base/socket_address.h"
-#include "base/verified_descriptor.h"
 
 namespace cleave::neighbours {
 

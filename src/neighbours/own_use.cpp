@@ -5,9 +5,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/file_descriptor.h"
-#include "base/number.h"
-#include "base/own_descriptors.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/own_descriptors.h"
+#include "base/text/number.h"
 
 namespace cleave::neighbours {
 

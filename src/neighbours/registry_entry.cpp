@@ -11,10 +11,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "base/file_descriptor.h"
-#include "base/own_descriptors.h"
-#include "base/registry_file.h"
-#include "base/system_call_filter.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/own_descriptors.h"
+#include "base/files/registry_file.h"
+#include "base/threads/system_call_filter.h"
 #include "neighbours/registry_folder.h"
 
 namespace cleave::neighbours {

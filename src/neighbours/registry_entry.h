@@ -12,10 +12,10 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/first_thread.h"
-#include "base/fork_locks.h"
-#include "base/mutex.h"
-#include "base/verified_descriptor.h"
+#include "base/files/verified_descriptor.h"
+#include "base/threads/first_thread.h"
+#include "base/threads/fork_locks.h"
+#include "base/threads/mutex.h"
 #include "cleave/registry.h"
 
 namespace cleave::neighbours {

@@ -5,8 +5,8 @@
 #include <thread>
 #include <utility>
 
-#include "base/scoped_thread_state.h"
-#include "base/system_call_filter.h"
+#include "base/threads/scoped_thread_state.h"
+#include "base/threads/system_call_filter.h"
 
 namespace cleave::neighbours {
 namespace {

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "base/mutex.h"
-#include "base/wake_channel.h"
+#include "base/files/wake_channel.h"
+#include "base/threads/mutex.h"
 #include "neighbours/source.h"
 #include "neighbours/staleness.h"
 

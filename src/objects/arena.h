@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "objects/object.h"
 
 namespace cleave::objects {

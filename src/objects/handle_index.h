@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "objects/object.h"
 
 namespace cleave::objects {

@@ -13,7 +13,7 @@
 
 #include <cstdint>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "objects/arena.h"
 #include "objects/handle_index.h"
 #include "objects/object.h"
@@ -75,7 +75,7 @@ class Objects {
   void hold(Object& object) { object.counts.fetch_add(kHolder, std::memory_order_relaxed); }
   void drop(Object& object);
 
-  // For fork(): all locks, which the analysis cannot follow. A face registers this object (base/fork_locks.h).
+  // For fork(): all locks, which the analysis cannot follow. A face registers this object (base/threads/fork_locks.h).
   void lock();
   void unlock();
 

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/first_thread.h"
-#include "base/fork_locks.h"
-#include "base/mutex.h"
+#include "base/threads/first_thread.h"
+#include "base/threads/fork_locks.h"
+#include "base/threads/mutex.h"
 
 namespace cleave::observe {
 

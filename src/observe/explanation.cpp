@@ -2,8 +2,8 @@
 
 #include <cinttypes>
 
-#include "base/format.h"
-#include "base/json.h"
+#include "base/text/format.h"
+#include "base/text/json.h"
 
 namespace cleave::observe {
 namespace {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/format.h"
-#include "base/json.h"
+#include "base/text/format.h"
+#include "base/text/json.h"
 
 namespace cleave::observe {
 namespace {

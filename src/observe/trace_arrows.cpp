@@ -3,7 +3,7 @@
 #include <map>
 #include <optional>
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "observe/trace_lines.h"
 
 namespace cleave::observe {

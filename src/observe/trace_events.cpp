@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "observe/trace_lines.h"
 
 namespace cleave::observe {

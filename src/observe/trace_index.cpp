@@ -4,7 +4,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "base/number.h"
+#include "base/text/number.h"
 #include "observe/trace_origin.h"
 
 namespace cleave::observe {

@@ -13,8 +13,8 @@
 #include <tuple>
 #include <utility>
 
-#include "base/file_descriptor.h"
-#include "base/json.h"
+#include "base/files/file_descriptor.h"
+#include "base/text/json.h"
 #include "observe/trace_arrows.h"
 #include "observe/trace_clocks.h"
 #include "observe/trace_index.h"

@@ -4,8 +4,8 @@
 #include <sstream>
 #include <unistd.h>
 
-#include "base/json.h"
-#include "base/regular_file.h"
+#include "base/files/regular_file.h"
+#include "base/text/json.h"
 
 namespace cleave::observe {
 namespace {

@@ -14,10 +14,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "base/ignore_sigpipe.h"
+#include "base/files/own_descriptors.h"
 #include "base/log.h"
-#include "base/number.h"
-#include "base/own_descriptors.h"
+#include "base/text/number.h"
+#include "base/threads/ignore_sigpipe.h"
 #include "observe/process_id_path.h"
 #include "observe/trace_origin.h"
 

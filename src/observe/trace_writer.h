@@ -19,9 +19,9 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/fork_locks.h"
-#include "base/mutex.h"
-#include "base/verified_descriptor.h"
+#include "base/files/verified_descriptor.h"
+#include "base/threads/fork_locks.h"
+#include "base/threads/mutex.h"
 #include "observe/trace_events.h"
 
 namespace cleave::observe {

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "base/settings.h"
+#include "base/settings/settings.h"
 #include "plan/cut.h"
 #include "plan/ndrange.h"
 

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "base/settings.h"
+#include "base/settings/settings.h"
 #include "plan/decide.h"
 #include "plan/ndrange.h"
 

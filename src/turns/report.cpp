@@ -10,9 +10,9 @@
 
 #include <sys/stat.h>
 
-#include "base/file_descriptor.h"
-#include "base/own_descriptors.h"
-#include "base/registry_file.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/own_descriptors.h"
+#include "base/files/registry_file.h"
 #include "turns/shared_file.h"
 
 namespace cleave::turns {

@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "base/file_descriptor.h"
-#include "base/registry_file.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/registry_file.h"
 
 namespace cleave::turns {
 namespace {

@@ -23,7 +23,7 @@
 #include <optional>
 #include <string>
 
-#include "base/verified_descriptor.h"
+#include "base/files/verified_descriptor.h"
 #include "turns/protocol.h"
 
 namespace cleave::turns {

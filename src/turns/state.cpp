@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/display_text.h"
-#include "base/hash.h"
+#include "base/text/display_text.h"
+#include "base/text/hash.h"
 
 namespace cleave::turns {
 namespace {

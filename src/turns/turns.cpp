@@ -8,8 +8,8 @@
 #include <unistd.h>
 #include <utility>
 
-#include "base/registry_file.h"
-#include "base/scoped_thread_state.h"
+#include "base/files/registry_file.h"
+#include "base/threads/scoped_thread_state.h"
 #include "turns/contenders.h"
 
 namespace cleave::turns {

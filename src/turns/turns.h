@@ -30,9 +30,9 @@
 #include <string>
 #include <vector>
 
-#include "base/fork_locks.h"
-#include "base/mutex.h"
-#include "base/settings.h"
+#include "base/settings/settings.h"
+#include "base/threads/fork_locks.h"
+#include "base/threads/mutex.h"
 #include "turns/report.h"
 #include "turns/scheduler.h"
 #include "turns/shared_file.h"

@@ -38,6 +38,8 @@ NO_OPENCL = ("src/daemon", "src/plan", "src/kernels/text", "src/kernels/prelude"
 
 # The units of large folders, from the lowest to the highest: each includes only lower ones.
 UNITS = {
+    "src/base": ("no_destructor", "clock", "opencl", "rate_limit", "text", "files", "threads", "address", "socket_address", "log",
+                 "driver_platform", "settings"),
     "src/interpose": ("state", "broker", "polling", "drivers", "costs", "waits", "calls", "trace", "queues", "limits", "turns", "policies",
                       "explain", "programs", "launch"),
     "remote/client": ("objects", "includes", "link", "devices", "api", "multi_server", "library"),

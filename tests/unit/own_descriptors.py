@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints every place where a library that programs load opens a descriptor other than through src/base/own_descriptors.h, where it
+"""Prints every place where a library that programs load opens a descriptor other than through src/base/files/own_descriptors.h, where it
 gets a number that is not the program's, and every one of a kind without an identity, which could not be told from the program's own.
 One argument: the repository."""
 
@@ -18,7 +18,7 @@ CALLS = ("accept", "accept4", "creat", "creat64", "dup", "dup2", "dup3", "epoll_
          "recvmmsg", "scandir", "shm_open", "signalfd", "socket", "socketpair", "timerfd_create", "tmpfile", "userfaultfd",
          "SSL_CTX_load_verify_file", "SSL_CTX_set_default_verify_paths", "SSL_CTX_use_PrivateKey_file", "SSL_CTX_use_certificate_chain_file",
          "BIO_new_file")
-# All of these are one inode to fstat(2) (src/base/verified_descriptor.h).
+# All of these are one inode to fstat(2) (src/base/files/verified_descriptor.h).
 ANONYMOUS = ("epoll_create", "epoll_create1", "eventfd", "fanotify_init", "inotify_init", "inotify_init1", "io_uring_setup", "perf_event_open",
              "pidfd_open", "signalfd", "timerfd_create", "userfaultfd")
 # A call, with or without `::`; not a member's or another scope's of that name, nor its declaration or definition.
@@ -32,7 +32,7 @@ WRAPPED_LINES = 25  # behind it
 
 # Files that may, and why.
 EXCEPTIONS = {
-    "src/base/own_descriptors.cpp": "the one way",
+    "src/base/files/own_descriptors.cpp": "the one way",
     "src/observe/trace_index.cpp": "only `cleave trace` calls it",
     "src/observe/trace_merge.cpp": "only `cleave trace` calls it",
     "src/interpose/broker/figures_page.cpp": "only the server's workers and their brokers use it",
@@ -71,11 +71,11 @@ def faults(root):
                 if what is None or (number <= wrapped_until and what not in ANONYMOUS):
                     continue
                 if what in ANONYMOUS:
-                    yield f"{name}:{number + 1}: {what} gives a descriptor without an identity: use base/wake_channel.h or poll()'s timeout"
+                    yield f"{name}:{number + 1}: {what} gives a descriptor without an identity: use base/files/wake_channel.h or poll()'s timeout"
                 elif name in EXCEPTIONS:
                     unused.discard(name)
                 else:
-                    yield f"{name}:{number + 1}: {what} gives a descriptor any number: open it through base/own_descriptors.h"
+                    yield f"{name}:{number + 1}: {what} gives a descriptor any number: open it through base/files/own_descriptors.h"
     yield from (f"{name}: no exception is needed" for name in sorted(unused))
 
 

@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "base/file_descriptor.h"
-#include "base/json.h"
+#include "base/files/file_descriptor.h"
+#include "base/text/json.h"
 #include "tests/kit/temporary_folder.h"
 
 namespace cleave::observe {

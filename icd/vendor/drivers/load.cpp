@@ -10,9 +10,9 @@
 
 #include <sys/stat.h>
 
-#include "base/own_descriptors.h"
-#include "base/regular_file.h"
-#include "base/settings.h"
+#include "base/files/own_descriptors.h"
+#include "base/files/regular_file.h"
+#include "base/settings/settings.h"
 #include "icd/elf_note.h"
 #include "icd/vendor/drivers/driver.h"
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include "base/regular_file.h"
+#include "base/files/regular_file.h"
 #include "remote/client/includes/build_options.h"
 #include "remote/client/includes/directives.h"
 #include "remote/protocol/include_paths.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/configuration.h"
+#include "base/settings/configuration.h"
 #include "remote/client/link/info_query.h"
 
 namespace cleave::remote::client {

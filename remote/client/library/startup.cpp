@@ -6,11 +6,11 @@
 
 #include <sys/stat.h>
 
-#include "base/configuration.h"
-#include "base/fork_locks.h"
 #include "base/log.h"
-#include "base/mutex.h"
-#include "base/scoped_thread_state.h"
+#include "base/settings/configuration.h"
+#include "base/threads/fork_locks.h"
+#include "base/threads/mutex.h"
+#include "base/threads/scoped_thread_state.h"
 #include "remote/client/devices/catalog.h"
 #include "remote/client/library/dispatch_table.h"
 #include "remote/client/link/call_trace.h"

@@ -1,7 +1,7 @@
 #include "remote/client/link/call_trace.h"
 
-#include "base/json.h"
-#include "base/scoped_thread_state.h"
+#include "base/text/json.h"
+#include "base/threads/scoped_thread_state.h"
 #include "observe/trace_origin.h"
 #include "opencl/function_traits.h"
 

@@ -12,8 +12,8 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/fork_locks.h"
 #include "base/opencl.h"
+#include "base/threads/fork_locks.h"
 #include "observe/clock_alignment.h"
 #include "observe/trace_writer.h"
 

@@ -11,8 +11,8 @@
 #include <system_error>
 #include <thread>
 
-#include "base/regular_file.h"
-#include "base/scoped_thread_state.h"
+#include "base/files/regular_file.h"
+#include "base/threads/scoped_thread_state.h"
 #include "remote/client/link/call_trace.h"
 #include "remote/client/objects/client.h"
 #include "remote/protocol/features.h"

@@ -43,9 +43,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/mutex.h"
-#include "base/settings.h"
-#include "base/wake_channel.h"
+#include "base/files/wake_channel.h"
+#include "base/settings/settings.h"
+#include "base/threads/mutex.h"
 #include "remote/client/link/map_regions.h"
 #include "remote/client/link/outbox.h"
 #include "remote/client/link/pending_request.h"

@@ -14,7 +14,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "base/scoped_thread_state.h"
+#include "base/threads/scoped_thread_state.h"
 
 namespace cleave::remote::client {
 namespace {

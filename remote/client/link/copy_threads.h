@@ -17,7 +17,7 @@
 #include <cstddef>
 #include <thread>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "remote/client/link/box.h"
 
 namespace cleave::remote::client {
@@ -42,7 +42,7 @@ class CopyThreads {
   // How many threads, the calling one included, are to copy that much.
   [[nodiscard]] unsigned threads_for(std::size_t bytes) const;
 
-  // Around fork() (base/fork_locks.h).
+  // Around fork() (base/threads/fork_locks.h).
   void lock() CLEAVE_ACQUIRE(mutex_) { mutex_.lock(); }
   void unlock() CLEAVE_RELEASE_LOCK(mutex_) { mutex_.unlock(); }
   void reset_in_child() CLEAVE_REQUIRES(mutex_);

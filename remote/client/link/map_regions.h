@@ -16,8 +16,8 @@
 #include <memory>
 #include <vector>
 
-#include "base/mutex.h"
-#include "base/verified_descriptor.h"
+#include "base/files/verified_descriptor.h"
+#include "base/threads/mutex.h"
 
 namespace cleave::remote::client {
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <fcntl.h>
 
-#include "base/scoped_thread_state.h"
-#include "base/verified_descriptor.h"
+#include "base/files/verified_descriptor.h"
+#include "base/threads/scoped_thread_state.h"
 
 namespace cleave::remote::client {
 

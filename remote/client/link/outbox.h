@@ -20,7 +20,7 @@
 
 #include <sys/uio.h>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "remote/transport/stream.h"
 
 namespace cleave::remote::client {

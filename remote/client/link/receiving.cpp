@@ -3,8 +3,8 @@
 #include <array>
 #include <cstdio>
 
+#include "base/files/own_descriptors.h"
 #include "base/log.h"
-#include "base/own_descriptors.h"
 #include "remote/client/link/call_trace.h"
 #include "remote/client/link/connection.h"
 #include "remote/client/objects/client.h"

@@ -8,7 +8,7 @@
 
 #include <sys/uio.h>
 
-#include "base/scoped_thread_state.h"
+#include "base/threads/scoped_thread_state.h"
 #include "remote/client/link/call_trace.h"
 #include "remote/client/link/connection.h"
 #include "remote/client/objects/client.h"

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/mutex.h"
-#include "base/settings.h"
+#include "base/settings/settings.h"
+#include "base/threads/mutex.h"
 #include "remote/protocol/messages.h"
 #include "remote/transport/stream.h"
 
@@ -47,7 +47,7 @@ class Servers {
   // another thread is connecting to.
   void flush();
 
-  // Around fork() (base/fork_locks.h).
+  // Around fork() (base/threads/fork_locks.h).
   void lock();
   void unlock();
   void close_in_child();

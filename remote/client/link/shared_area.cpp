@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "base/own_descriptors.h"
+#include "base/files/own_descriptors.h"
 #include "remote/client/link/memory_file.h"
 
 namespace cleave::remote::client {

@@ -15,8 +15,8 @@
 #include <memory>
 #include <utility>
 
-#include "base/mutex.h"
-#include "base/verified_descriptor.h"
+#include "base/files/verified_descriptor.h"
+#include "base/threads/mutex.h"
 #include "remote/protocol/limits.h"
 
 namespace cleave::remote::client {

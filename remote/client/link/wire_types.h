@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/display_text.h"
 #include "base/opencl.h"
+#include "base/text/display_text.h"
 #include "remote/protocol/messages.h"
 
 namespace cleave::remote::client {

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "remote/client/multi_server/held_object.h"
 #include "remote/client/multi_server/memory_access.h"
 #include "remote/client/multi_server/operation.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 
 namespace cleave::remote::client::multi_server {
 

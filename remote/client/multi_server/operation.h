@@ -13,7 +13,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "remote/client/objects/object_state.h"
 
 namespace cleave::remote::client::multi_server {

@@ -7,7 +7,7 @@
 //
 // The program's functions find the signals blocked that its own thread had blocked, as on the threads of a driver: they may raise
 // signals, rely on a handler of faults, and start threads and processes, which inherit the mask. Between them asynchronous signals are
-// blocked (base/scoped_thread_state.h).
+// blocked (base/threads/scoped_thread_state.h).
 //
 // Thread-safe. The mutex is a leaf: nothing else is locked while it is held.
 #pragma once
@@ -17,8 +17,8 @@
 #include <deque>
 #include <functional>
 
-#include "base/mutex.h"
-#include "base/scoped_thread_state.h"
+#include "base/threads/mutex.h"
+#include "base/threads/scoped_thread_state.h"
 
 namespace cleave::remote::client {
 
@@ -34,7 +34,7 @@ class CallbackQueue {
   // From now on functions run with the signals blocked that the calling thread has blocked.
   void use_signals_of_this_thread() CLEAVE_EXCLUDES(mutex_);
 
-  // Around fork() (base/fork_locks.h).
+  // Around fork() (base/threads/fork_locks.h).
   void lock() CLEAVE_ACQUIRE(mutex_) { mutex_.lock(); }
   void unlock() CLEAVE_RELEASE_LOCK(mutex_) { mutex_.unlock(); }
   void reset_in_child() CLEAVE_REQUIRES(mutex_);

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/mutex.h"
 #include "base/opencl.h"
+#include "base/threads/mutex.h"
 
 namespace cleave::remote::client {
 

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "objects/object.h"
 #include "remote/client/objects/info_cache.h"
 

@@ -12,8 +12,8 @@
 #include <map>
 #include <optional>
 
-#include "base/mutex.h"
 #include "base/opencl.h"
+#include "base/threads/mutex.h"
 
 namespace cleave::remote::client {
 

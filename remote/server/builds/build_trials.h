@@ -18,9 +18,9 @@
 
 #include <sys/types.h>
 
-#include "base/digest.h"
-#include "base/file_descriptor.h"
-#include "base/mutex.h"
+#include "base/files/file_descriptor.h"
+#include "base/text/digest.h"
+#include "base/threads/mutex.h"
 #include "daemon/options.h"
 #include "remote/server/options/limits.h"
 

@@ -15,7 +15,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include "base/hash.h"
+#include "base/text/hash.h"
 #include "remote/protocol/include_paths.h"
 #include "remote/protocol/limits.h"
 

@@ -13,9 +13,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "base/number.h"
-#include "base/share.h"
-#include "base/toml_file.h"
+#include "base/settings/share.h"
+#include "base/settings/toml_file.h"
+#include "base/text/number.h"
 #include "remote/protocol/limits.h"
 #include "remote/server/front/printable.h"
 

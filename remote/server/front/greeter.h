@@ -13,9 +13,9 @@
 #include <string>
 #include <utility>
 
-#include "base/discard.h"
-#include "base/file_descriptor.h"
-#include "base/mutex.h"
+#include "base/files/discard.h"
+#include "base/files/file_descriptor.h"
+#include "base/threads/mutex.h"
 #include "remote/server/front/credentials.h"
 #include "remote/server/front/peer_desk.h"
 #include "remote/server/front/unknown_peer.h"

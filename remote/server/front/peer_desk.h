@@ -10,8 +10,8 @@
 #include <memory>
 #include <string>
 
-#include "base/file_descriptor.h"
-#include "base/mutex.h"
+#include "base/files/file_descriptor.h"
+#include "base/threads/mutex.h"
 #include "remote/server/front/refusal_log.h"
 #include "remote/server/options/options.h"
 #include "remote/server/peers/peer_handshake.h"

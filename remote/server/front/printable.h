@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/display_text.h"
+#include "base/text/display_text.h"
 #include "remote/protocol/limits.h"
 
 namespace cleave::remote::server {

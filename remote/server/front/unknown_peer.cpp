@@ -10,7 +10,7 @@
 
 #include <sys/socket.h>
 
-#include "base/discard.h"
+#include "base/files/discard.h"
 #include "remote/transport/descriptor_passing.h"
 
 namespace cleave::remote::server {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "remote/transport/stream.h"
 
 namespace cleave::remote::server {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/share.h"
+#include "base/settings/share.h"
 
 namespace cleave::remote::server {
 base::Environment environment_for(const Grant& grant, base::Environment otherwise) {

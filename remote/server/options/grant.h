@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "base/configuration.h"
+#include "base/settings/configuration.h"
 
 namespace cleave::remote::server {
 

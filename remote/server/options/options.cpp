@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "base/number.h"
-#include "base/share.h"
+#include "base/settings/share.h"
+#include "base/text/number.h"
 #include "daemon/service_manager.h"
 #include "remote/protocol/limits.h"
 #include "remote/server/sandbox/identity.h"

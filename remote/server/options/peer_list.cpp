@@ -4,7 +4,7 @@
 #include <cctype>
 #include <optional>
 
-#include "base/number.h"
+#include "base/text/number.h"
 
 #include <arpa/inet.h>
 

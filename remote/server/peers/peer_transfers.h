@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/file_descriptor.h"
-#include "base/mutex.h"
+#include "base/files/file_descriptor.h"
+#include "base/threads/mutex.h"
 #include "remote/server/memory/staging.h"
 #include "remote/server/peers/contents_transfer.h"
 #include "remote/server/processes/packets.h"

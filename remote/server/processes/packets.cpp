@@ -9,7 +9,7 @@
 
 #include <sys/socket.h>
 
-#include "base/discard.h"
+#include "base/files/discard.h"
 #include "remote/protocol/limits.h"
 #include "remote/protocol/verify.h"
 #include "remote/transport/descriptor_passing.h"

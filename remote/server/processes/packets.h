@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "daemon/options.h"
 #include "remote/server/messages.h"
 #include "remote/server/options/grant.h"

@@ -18,8 +18,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/mutex.h"
 #include "base/opencl.h"
+#include "base/threads/mutex.h"
 #include "remote/server/memory/staging.h"
 #include "remote/server/queues/event_reference.h"
 #include "remote/server/sending/events_frame.h"

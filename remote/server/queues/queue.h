@@ -26,8 +26,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/mutex.h"
 #include "base/opencl.h"
+#include "base/threads/mutex.h"
 #include "remote/server/memory/pinned_reads.h"
 #include "remote/server/memory/staging.h"
 #include "remote/server/queues/event_reference.h"

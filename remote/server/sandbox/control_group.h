@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "remote/server/sandbox/settings.h"
 
 namespace cleave::remote::server {

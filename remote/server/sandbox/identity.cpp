@@ -4,7 +4,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#include "base/number.h"
+#include "base/text/number.h"
 
 namespace cleave::remote::server {
 namespace {

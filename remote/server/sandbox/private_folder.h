@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 
 namespace cleave::remote::server {
 

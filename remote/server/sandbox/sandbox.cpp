@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "remote/server/sandbox/inside.h"
 #include "remote/server/sandbox/needed_files.h"
 

@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "remote/server/sending/events_frame.h"
 #include "remote/server/sending/kernel_output.h"
 #include "remote/transport/payload_blocks.h"

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/mutex.h"
 #include "base/opencl.h"
+#include "base/threads/mutex.h"
 #include "remote/server/session/memory_account.h"
 
 namespace cleave::remote::server {

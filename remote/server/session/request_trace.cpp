@@ -5,7 +5,7 @@
 
 #include <sys/random.h>
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "interpose/calls/table.h"
 #include "observe/trace_origin.h"
 

@@ -8,7 +8,7 @@
 
 #include <sys/stat.h>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "daemon/service_manager.h"
 #include "remote/server/processes/log.h"
 

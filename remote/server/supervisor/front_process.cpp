@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "base/discard.h"
+#include "base/files/discard.h"
 #include "remote/server/processes/log.h"
 #include "remote/server/processes/received_options.h"
 #include "remote/server/supervisor/spawn.h"

@@ -9,7 +9,7 @@
 
 #include <sys/types.h>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "daemon/options.h"
 #include "remote/server/front/credentials.h"
 #include "remote/server/processes/front_counters.h"

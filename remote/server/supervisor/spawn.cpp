@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "remote/server/processes/packets.h"
 #include "remote/server/processes/received_options.h"
 

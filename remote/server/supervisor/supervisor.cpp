@@ -11,8 +11,8 @@
 
 #include <sys/signalfd.h>
 
-#include "base/discard.h"
-#include "base/file_descriptor.h"
+#include "base/files/discard.h"
+#include "base/files/file_descriptor.h"
 #include "daemon/listening_socket.h"
 #include "daemon/service_manager.h"
 #include "remote/server/front/printable.h"

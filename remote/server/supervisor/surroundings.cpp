@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "base/configuration.h"
+#include "base/settings/configuration.h"
 #include "remote/server/processes/packets.h"
 #include "remote/server/processes/privileges.h"
 #include "remote/server/sandbox/identity.h"

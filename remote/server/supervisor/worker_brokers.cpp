@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "base/configuration.h"
+#include "base/settings/configuration.h"
 #include "interpose/broker/broker.h"
 #include "remote/server/processes/log.h"
 #include "remote/server/processes/received_options.h"

@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "daemon/options.h"
 #include "remote/server/processes/packets.h"
 #include "remote/server/sandbox/sandbox.h"

@@ -17,7 +17,7 @@ namespace cleave::remote::server {
 class WorkerText {
  public:
   using Clock = base::RateLimit::Clock;
-  // Takes a line without its end, which may still hold anything (base/display_text.h).
+  // Takes a line without its end, which may still hold anything (base/text/display_text.h).
   using Log = std::function<void(std::string_view)>;
 
   static constexpr std::size_t kLongestLine = 1024;  // bytes

@@ -17,8 +17,8 @@
 
 #include <sys/types.h>
 
-#include "base/discard.h"
-#include "base/file_descriptor.h"
+#include "base/files/discard.h"
+#include "base/files/file_descriptor.h"
 #include "base/rate_limit.h"
 #include "remote/server/options/options.h"
 #include "remote/server/sandbox/sandbox.h"

@@ -12,8 +12,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/mutex.h"
 #include "base/opencl.h"
+#include "base/threads/mutex.h"
 
 namespace cleave::remote::server {
 

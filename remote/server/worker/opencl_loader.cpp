@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/configuration.h"
+#include "base/settings/configuration.h"
 #include "interpose/calls/table.h"
 #include "opencl/missing_functions.h"
 #include "remote/server/worker/serial_driver.h"

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "interpose/drivers/quirks.h"
 #include "opencl/function_traits.h"
 #include "opencl/info.h"

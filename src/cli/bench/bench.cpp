@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <unistd.h>
 
-#include "base/search_list.h"
+#include "base/files/search_list.h"
 #include "cli/probe/child_process.h"
 #include "cli/system/executable.h"
 #include "cli/system/installation.h"

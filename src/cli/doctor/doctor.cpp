@@ -4,7 +4,7 @@
 #include <iostream>
 #include <tuple>
 
-#include "base/old_settings.h"
+#include "base/settings/old_settings.h"
 #include "cli/doctor/spelling.h"
 #include "cli/probe/child_process.h"
 #include "cli/probe/records.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iomanip>
 
-#include "base/display_text.h"
+#include "base/text/display_text.h"
 
 namespace cleave::cli {
 

@@ -1,4 +1,4 @@
-#include "base/search_list.h"
+#include "base/files/search_list.h"
 #include "cli/doctor/doctor.h"
 #include "cli/remote/remote.h"
 

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <vector>
 
-#include "base/json.h"
-#include "base/search_list.h"
-#include "base/share.h"
+#include "base/files/search_list.h"
+#include "base/settings/share.h"
+#include "base/text/json.h"
 #include "cli/system/installation.h"
 
 namespace cleave::cli {

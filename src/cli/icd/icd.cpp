@@ -8,8 +8,8 @@
 
 #include <sys/file.h>
 
-#include "base/display_text.h"
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
+#include "base/text/display_text.h"
 #include "cli/icd/folders.h"
 #include "cli/icd/plan.h"
 #include "cli/icd/steps.h"

@@ -10,7 +10,7 @@
 
 #include <sys/stat.h>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "cli/icd/folders.h"
 
 namespace cleave::cli {

@@ -7,7 +7,7 @@
 #include <system_error>
 #include <unistd.h>
 
-#include "base/display_text.h"
+#include "base/text/display_text.h"
 #include "cli/icd/folders.h"
 #include "cli/icd/steps.h"
 #include "cli/probe/child_process.h"

@@ -9,7 +9,7 @@
 
 #include <sys/resource.h>
 
-#include "base/search_list.h"
+#include "base/files/search_list.h"
 #include "cleave/cleave.h"
 #include "cli/probe/opencl_library.h"
 #include "cli/system/installation.h"

@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/display_text.h"
-#include "base/format.h"
-#include "base/search_list.h"
+#include "base/files/search_list.h"
+#include "base/text/display_text.h"
+#include "base/text/format.h"
 #include "cli/probe/child_process.h"
 
 namespace cleave::cli {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <unistd.h>
 
-#include "base/search_list.h"
+#include "base/files/search_list.h"
 #include "cli/system/elf.h"
 #include "cli/system/executable.h"
 #include "cli/system/installation.h"

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "base/search_list.h"
+#include "base/files/search_list.h"
 #include "cli/remote/remote.h"
 #include "cli/slurm/exchange.h"
 #include "cli/slurm/job.h"

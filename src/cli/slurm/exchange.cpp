@@ -11,8 +11,8 @@
 
 #include <sys/stat.h>
 
-#include "base/file_descriptor.h"
-#include "base/regular_file.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/regular_file.h"
 #include "cli/slurm/job.h"
 
 namespace cleave::cli {

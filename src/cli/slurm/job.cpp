@@ -10,8 +10,8 @@
 #include <system_error>
 #include <unistd.h>
 
-#include "base/file_descriptor.h"
-#include "base/number.h"
+#include "base/files/file_descriptor.h"
+#include "base/text/number.h"
 #include "cli/slurm/process.h"
 
 namespace cleave::cli {

@@ -6,9 +6,9 @@
 #include <stdexcept>
 #include <unistd.h>
 
-#include "base/file_descriptor.h"
-#include "base/regular_file.h"
-#include "base/search_list.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/regular_file.h"
+#include "base/files/search_list.h"
 #include "cli/slurm/exchange.h"
 #include "cli/slurm/job.h"
 #include "cli/slurm/process.h"

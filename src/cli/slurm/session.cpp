@@ -12,7 +12,7 @@
 
 #include <sys/prctl.h>
 
-#include "base/search_list.h"
+#include "base/files/search_list.h"
 #include "cli/slurm/job.h"
 #include "cli/slurm/process.h"
 #include "cli/slurm/sealed.h"

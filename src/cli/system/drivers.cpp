@@ -12,7 +12,7 @@
 
 #include <sys/stat.h>
 
-#include "base/number.h"
+#include "base/text/number.h"
 
 namespace cleave::cli {
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
-#include "base/search_list.h"
+#include "base/files/search_list.h"
 
 namespace cleave::cli {
 namespace {

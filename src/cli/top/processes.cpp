@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "base/display_text.h"
+#include "base/text/display_text.h"
 #include "limits/memory_ledger.h"
 #include "neighbours/registry_folder.h"
 #include "turns/shared_file.h"

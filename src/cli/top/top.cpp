@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include "base/display_text.h"
+#include "base/text/display_text.h"
 #include "cli/top/live/live.h"
 #include "cli/top/metrics.h"
 #include "cli/top/neighbour_probe.h"

@@ -5,8 +5,8 @@
 #include <ctime>
 #include <optional>
 
-#include "base/format.h"
-#include "base/json.h"
+#include "base/text/format.h"
+#include "base/text/json.h"
 
 namespace cleave::cli {
 namespace {

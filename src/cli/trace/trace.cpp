@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "base/display_text.h"
+#include "base/text/display_text.h"
 #include "observe/trace_merge.h"
 
 namespace cleave::cli {

@@ -16,11 +16,11 @@
 
 #include <sys/socket.h>
 
-#include "base/fork_locks.h"
+#include "base/files/wake_channel.h"
 #include "base/log.h"
-#include "base/mutex.h"
 #include "base/rate_limit.h"
-#include "base/wake_channel.h"
+#include "base/threads/fork_locks.h"
+#include "base/threads/mutex.h"
 #include "interpose/broker/figures_page.h"
 #include "interpose/broker/messages.h"
 #include "limits/live_limits.h"

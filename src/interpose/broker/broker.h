@@ -21,7 +21,7 @@
 #include <functional>
 #include <string>
 
-#include "base/configuration.h"
+#include "base/settings/configuration.h"
 #include "interpose/broker/figures_page.h"
 
 namespace cleave::interpose {

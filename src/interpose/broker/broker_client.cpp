@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 
 #include "base/log.h"
-#include "base/scoped_thread_state.h"
+#include "base/threads/scoped_thread_state.h"
 #include "interpose/broker/figures_page.h"
 
 namespace cleave::interpose {

@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-#include "base/fork_locks.h"
-#include "base/mutex.h"
+#include "base/threads/fork_locks.h"
+#include "base/threads/mutex.h"
 #include "interpose/broker/messages.h"
 #include "neighbours/registry_entry.h"
 

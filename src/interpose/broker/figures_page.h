@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "cleave/registry.h"
 #include "neighbours/registry_entry.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/fork_locks.h"
+#include "base/threads/fork_locks.h"
 #include "interpose/broker/broker_client.h"
 #include "limits/memory_ledger.h"
 #include "turns/turns.h"

@@ -3,7 +3,7 @@
 #include <memory>
 #include <pthread.h>
 
-#include "base/scoped_thread_state.h"
+#include "base/threads/scoped_thread_state.h"
 #include "interpose/calls/blocking_calls.h"
 #include "interpose/calls/next_function.h"
 #include "interpose/calls/overrides.h"

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "base/clock.h"
-#include "base/configuration.h"
 #include "base/opencl.h"
+#include "base/settings/configuration.h"
 #include "interpose/state/face.h"
 #include "interpose/state/split_owner.h"
 #include "observe/trace_writer.h"

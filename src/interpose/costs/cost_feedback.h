@@ -11,8 +11,8 @@
 #pragma once
 
 #include "base/clock.h"
-#include "base/fork_locks.h"
 #include "base/opencl.h"
+#include "base/threads/fork_locks.h"
 #include "interpose/costs/launch_timers.h"
 #include "interpose/state/record_map.h"
 #include "interpose/state/records.h"

@@ -1,6 +1,6 @@
 #include "interpose/costs/cost_keys.h"
 
-#include "base/hash.h"
+#include "base/text/hash.h"
 
 namespace cleave::interpose {
 std::uint64_t identity_of_kernel(const std::string& name, const ProgramRecord* program) noexcept {

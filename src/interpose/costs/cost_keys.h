@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/opencl.h"
-#include "base/settings.h"
+#include "base/settings/settings.h"
 #include "interpose/state/records.h"
 #include "learn/cost_table.h"
 #include "plan/ndrange.h"

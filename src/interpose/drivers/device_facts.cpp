@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/hash.h"
+#include "base/text/hash.h"
 #include "plan/device.h"
 
 namespace cleave::interpose {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/opencl.h"
-#include "base/settings.h"
+#include "base/settings/settings.h"
 #include "interpose/drivers/quirks.h"
 #include "interpose/state/records.h"
 #include "plan/device.h"

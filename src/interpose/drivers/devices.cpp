@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/hash.h"
+#include "base/text/hash.h"
 #include "interpose/drivers/driver_probe.h"
 
 namespace cleave::interpose {

@@ -14,10 +14,10 @@
 #include <span>
 #include <vector>
 
-#include "base/fork_locks.h"
-#include "base/mutex.h"
 #include "base/opencl.h"
-#include "base/settings.h"
+#include "base/settings/settings.h"
+#include "base/threads/fork_locks.h"
+#include "base/threads/mutex.h"
 #include "interpose/drivers/device_facts.h"
 #include "interpose/state/held_handles.h"
 #include "interpose/state/records.h"

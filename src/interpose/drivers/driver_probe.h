@@ -10,8 +10,8 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/digest.h"
 #include "base/opencl.h"
+#include "base/text/digest.h"
 
 namespace cleave::interpose {
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <unistd.h>
 
-#include "base/digest.h"
 #include "base/driver_platform.h"
+#include "base/text/digest.h"
 
 namespace cleave::interpose {
 namespace {

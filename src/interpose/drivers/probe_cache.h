@@ -11,9 +11,9 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/fork_locks.h"
-#include "base/mutex.h"
 #include "base/opencl.h"
+#include "base/threads/fork_locks.h"
+#include "base/threads/mutex.h"
 #include "interpose/drivers/devices.h"
 #include "interpose/drivers/driver_probe.h"
 

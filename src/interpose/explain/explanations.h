@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "base/configuration.h"
+#include "base/settings/configuration.h"
 #include "interpose/explain/kernel_findings.h"
 #include "observe/explanation.h"
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "base/fork_locks.h"
-#include "base/mutex.h"
+#include "base/threads/fork_locks.h"
+#include "base/threads/mutex.h"
 #include "interpose/state/records.h"
 #include "observe/explanation.h"
 #include "plan/decide.h"

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "base/configuration.h"
+#include "base/settings/configuration.h"
 #include "plan/decide.h"
 
 namespace cleave::interpose {

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/log.h"
-#include "base/scoped_thread_state.h"
+#include "base/threads/scoped_thread_state.h"
 #include "interpose/calls/overrides.h"
 #include "interpose/drivers/device_queries.h"
 #include "interpose/interposer.h"

@@ -5,7 +5,7 @@
 #include <new>
 #include <utility>
 
-#include "base/scoped_thread_state.h"
+#include "base/threads/scoped_thread_state.h"
 
 namespace cleave::interpose {
 namespace {

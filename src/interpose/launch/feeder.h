@@ -25,9 +25,9 @@
 #include <thread>
 #include <vector>
 
-#include "base/fork_locks.h"
-#include "base/mutex.h"
 #include "base/opencl.h"
+#include "base/threads/fork_locks.h"
+#include "base/threads/mutex.h"
 #include "interpose/queues/gate.h"
 
 namespace cleave::interpose {

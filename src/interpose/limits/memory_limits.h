@@ -23,9 +23,9 @@
 #include <string>
 #include <vector>
 
-#include "base/fork_locks.h"
-#include "base/mutex.h"
 #include "base/opencl.h"
+#include "base/threads/fork_locks.h"
+#include "base/threads/mutex.h"
 #include "interpose/drivers/devices.h"
 #include "interpose/state/record_map.h"
 #include "limits/live_limits.h"

@@ -51,7 +51,7 @@ std::unique_ptr<Policy> make_policy(const PolicyContext& context) {
 #define CLEAVE_POLICY(name, value, needs_vms) \
   case base::SplitPolicy::Kind::name:         \
     return make_##name##_policy(context);
-#include "base/split_policies.def"
+#include "base/settings/split_policies.def"
 #undef CLEAVE_POLICY
   }
   return make_off_policy(context);

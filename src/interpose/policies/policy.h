@@ -1,7 +1,7 @@
 // A policy decides into how many slices a launch is split. There are two policy objects per process: one chosen by
 // CLEAVE_SPLIT, and one for launches in turns. One of them decides, once for each launch.
 //
-// To add a policy: write one file here that defines make_NAME_policy(), and add its row to base/split_policies.def,
+// To add a policy: write one file here that defines make_NAME_policy(), and add its row to base/settings/split_policies.def,
 // from which the setting's grammar and make_policy() follow.
 //
 // Thread-safe: launches are decided concurrently. decide() does not allocate for a launch that was seen before.
@@ -12,7 +12,7 @@
 #include <memory>
 #include <optional>
 
-#include "base/settings.h"
+#include "base/settings/settings.h"
 #include "interpose/costs/cost_keys.h"
 #include "interpose/state/records.h"
 #include "learn/cost_table.h"
@@ -164,7 +164,7 @@ std::unique_ptr<Policy> make_turn_slices(const PolicyContext& context);
 
 #define CLEAVE_POLICY(name, value, needs_vms) \
   std::unique_ptr<Policy> make_##name##_policy(const PolicyContext& context);
-#include "base/split_policies.def"
+#include "base/settings/split_policies.def"
 #undef CLEAVE_POLICY
 
 }  // namespace cleave::interpose

@@ -1,6 +1,6 @@
 #include "interpose/polling/slice_wait.h"
 
-#include "base/scoped_thread_state.h"
+#include "base/threads/scoped_thread_state.h"
 #include "interpose/polling/poll_schedule.h"
 
 namespace cleave::interpose {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/program_path.h"
+#include "base/settings/program_path.h"
 
 namespace cleave::interpose {
 namespace {

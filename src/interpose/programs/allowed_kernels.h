@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "base/configuration.h"
+#include "base/settings/configuration.h"
 
 namespace cleave::interpose {
 

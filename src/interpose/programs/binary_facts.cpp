@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "base/hash.h"
+#include "base/text/hash.h"
 
 namespace cleave::interpose {
 namespace {

@@ -16,9 +16,9 @@
 #include <string>
 #include <tuple>
 
-#include "base/digest.h"
-#include "base/fork_locks.h"
-#include "base/mutex.h"
+#include "base/text/digest.h"
+#include "base/threads/fork_locks.h"
+#include "base/threads/mutex.h"
 #include "interpose/programs/binary_facts.h"
 #include "interpose/state/entry_folder.h"
 

@@ -1,6 +1,6 @@
 #include "interpose/programs/prelude_text.h"
 
-#include "base/number.h"
+#include "base/text/number.h"
 #include "kernels/prelude/prelude.h"
 
 namespace cleave::interpose {

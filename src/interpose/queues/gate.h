@@ -24,8 +24,8 @@
 #include <cstdint>
 #include <pthread.h>
 
-#include "base/first_thread.h"
-#include "base/this_thread.h"
+#include "base/threads/first_thread.h"
+#include "base/threads/this_thread.h"
 
 namespace cleave::interpose {
 

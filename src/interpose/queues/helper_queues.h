@@ -21,9 +21,9 @@
 #include <span>
 #include <vector>
 
-#include "base/fork_locks.h"
-#include "base/light_mutex.h"
 #include "base/opencl.h"
+#include "base/threads/fork_locks.h"
+#include "base/threads/light_mutex.h"
 #include "interpose/state/held_handles.h"
 #include "interpose/state/queue_template.h"
 #include "launch/event.h"

@@ -11,9 +11,9 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include "base/file_descriptor.h"
-#include "base/hash.h"
-#include "base/own_descriptors.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/own_descriptors.h"
+#include "base/text/hash.h"
 
 namespace cleave::interpose {
 namespace {

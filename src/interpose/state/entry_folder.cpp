@@ -17,9 +17,9 @@
 
 #include <sys/stat.h>
 
-#include "base/digest.h"
-#include "base/file_descriptor.h"
-#include "base/own_descriptors.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/own_descriptors.h"
+#include "base/text/digest.h"
 
 namespace cleave::interpose {
 namespace {

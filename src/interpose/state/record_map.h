@@ -21,8 +21,8 @@
 #include <optional>
 #include <unordered_map>
 
-#include "base/fork_locks.h"
-#include "base/light_mutex.h"
+#include "base/threads/fork_locks.h"
+#include "base/threads/light_mutex.h"
 
 namespace cleave::interpose {
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/hash.h"
 #include "base/opencl.h"
+#include "base/text/hash.h"
 #include "interpose/state/held_handles.h"
 #include "interpose/state/queue_template.h"
 #include "interpose/state/record_map.h"

@@ -6,8 +6,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "base/configuration.h"
 #include "base/opencl.h"
+#include "base/settings/configuration.h"
 
 namespace cleave::interpose {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/json.h"
+#include "base/text/json.h"
 
 namespace cleave::interpose {
 namespace {

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/fork_locks.h"
-#include "base/mutex.h"
 #include "base/opencl.h"
+#include "base/threads/fork_locks.h"
+#include "base/threads/mutex.h"
 #include "interpose/drivers/devices.h"
 #include "launch/event.h"
 #include "observe/trace_events.h"

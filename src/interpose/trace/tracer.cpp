@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/scoped_thread_state.h"
+#include "base/threads/scoped_thread_state.h"
 
 namespace cleave::interpose {
 namespace {

@@ -18,11 +18,11 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/configuration.h"
-#include "base/fork_locks.h"
-#include "base/json.h"
-#include "base/mutex.h"
 #include "base/opencl.h"
+#include "base/settings/configuration.h"
+#include "base/text/json.h"
+#include "base/threads/fork_locks.h"
+#include "base/threads/mutex.h"
 #include "interpose/state/records.h"
 #include "interpose/state/split_owner.h"
 #include "interpose/trace/device_times.h"

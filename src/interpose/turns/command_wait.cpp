@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/scoped_thread_state.h"
+#include "base/threads/scoped_thread_state.h"
 
 namespace cleave::interpose {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "base/scoped_thread_state.h"
+#include "base/threads/scoped_thread_state.h"
 #include "interpose/broker/participation.h"
 #include "interpose/turns/command_wait.h"
 

@@ -30,9 +30,9 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/fork_locks.h"
-#include "base/mutex.h"
 #include "base/opencl.h"
+#include "base/threads/fork_locks.h"
+#include "base/threads/mutex.h"
 #include "interpose/turns/commands_in_flight.h"
 #include "interpose/turns/launches_in_turn.h"
 #include "interpose/turns/pace.h"

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/fork_locks.h"
-#include "base/mutex.h"
 #include "base/opencl.h"
-#include "base/settings.h"
+#include "base/settings/settings.h"
+#include "base/threads/fork_locks.h"
+#include "base/threads/mutex.h"
 #include "interpose/drivers/devices.h"
 #include "interpose/state/records.h"
 #include "interpose/turns/device_turn.h"

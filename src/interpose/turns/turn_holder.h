@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "interpose/turns/turn_log.h"
 #include "turns/grace.h"
 #include "turns/turns.h"

@@ -10,8 +10,8 @@
 #include <thread>
 #include <utility>
 
-#include "base/mutex.h"
-#include "base/scoped_thread_state.h"
+#include "base/threads/mutex.h"
+#include "base/threads/scoped_thread_state.h"
 #include "turns/state.h"
 
 namespace cleave::interpose {

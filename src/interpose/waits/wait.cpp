@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "base/scoped_thread_state.h"
+#include "base/threads/scoped_thread_state.h"
 #include "interpose/polling/sleeping_poll.h"
 #include "interpose/state/callback_scope.h"
 

@@ -17,8 +17,8 @@
 #include <optional>
 #include <span>
 
-#include "base/scoped_thread_state.h"
-#include "base/settings.h"
+#include "base/settings/settings.h"
+#include "base/threads/scoped_thread_state.h"
 #include "interpose/costs/launch_timers.h"
 #include "interpose/state/records.h"
 #include "interpose/state/split_owner.h"

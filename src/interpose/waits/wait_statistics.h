@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/opencl.h"
-#include "base/this_thread.h"
+#include "base/threads/this_thread.h"
 #include "interpose/drivers/devices.h"
 #include "interpose/waits/spin_detector.h"
 

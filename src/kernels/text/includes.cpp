@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "base/regular_file.h"
+#include "base/files/regular_file.h"
 
 namespace cleave::kernels {
 namespace {

@@ -8,7 +8,7 @@ from collections import Counter
 from every_way import LOCALLY, EveryWayTest
 from support.options import OPTIONS, main
 
-LOWEST = 200  # src/base/own_descriptors.h
+LOWEST = 200  # src/base/files/own_descriptors.h
 
 # Where a descriptor of each kind leads, by way.
 EXPECTED = {

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "base/discard.h"
-#include "base/file_descriptor.h"
+#include "base/files/discard.h"
+#include "base/files/file_descriptor.h"
 #include "tests/e2e/server/raw_client.h"
 #include "tests/e2e/server/server_process.h"
 #include "tests/kit/lingering_socket.h"

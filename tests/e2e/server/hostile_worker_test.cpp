@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "base/discard.h"
-#include "base/file_descriptor.h"
+#include "base/files/discard.h"
+#include "base/files/file_descriptor.h"
 #include "remote/protocol/limits.h"
 #include "remote/server/messages.h"
 #include "tests/e2e/server/hostile_client.h"

@@ -3,9 +3,9 @@
 #include <map>
 #include <string>
 
-#include "base/configuration.h"
-#include "base/number.h"
-#include "base/old_settings.h"
+#include "base/settings/configuration.h"
+#include "base/settings/old_settings.h"
+#include "base/text/number.h"
 #include "harness.h"
 
 namespace {

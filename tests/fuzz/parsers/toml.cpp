@@ -5,8 +5,8 @@
 
 #include <sys/mman.h>
 
-#include "base/configuration.h"
-#include "base/toml_file.h"
+#include "base/settings/configuration.h"
+#include "base/settings/toml_file.h"
 #include "harness.h"
 
 namespace {

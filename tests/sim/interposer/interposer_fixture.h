@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/configuration.h"
+#include "base/settings/configuration.h"
 #include "interpose/calls/table.h"
 #include "interpose/interposer.h"
 #include "tests/kit/eventually.h"

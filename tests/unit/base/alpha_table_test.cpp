@@ -1,4 +1,4 @@
-#include "base/alpha_table.h"
+#include "base/settings/alpha_table.h"
 
 #include <string>
 

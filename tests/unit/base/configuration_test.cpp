@@ -1,4 +1,4 @@
-#include "base/configuration.h"
+#include "base/settings/configuration.h"
 
 #include <map>
 #include <string>
@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "base/old_settings.h"
-#include "base/program_path.h"
+#include "base/settings/old_settings.h"
+#include "base/settings/program_path.h"
 #include "tests/kit/temporary_folder.h"
 
 namespace cleave::base {

@@ -1,4 +1,4 @@
-#include "base/digest.h"
+#include "base/text/digest.h"
 
 #include <set>
 #include <string>

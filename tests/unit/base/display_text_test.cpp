@@ -1,11 +1,11 @@
-#include "base/display_text.h"
+#include "base/text/display_text.h"
 
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "base/json.h"
+#include "base/text/json.h"
 
 namespace cleave::base {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/first_thread.h"
+#include "base/threads/first_thread.h"
 
 #include <pthread.h>
 #include <thread>

@@ -1,4 +1,4 @@
-#include "base/light_mutex.h"
+#include "base/threads/light_mutex.h"
 
 #include <atomic>
 #include <chrono>

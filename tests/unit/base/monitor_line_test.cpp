@@ -1,4 +1,4 @@
-#include "base/monitor_line.h"
+#include "base/text/monitor_line.h"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // What own_descriptors.h promises, in children whose descriptors 0 to 2 and limits are as a program may have them.
-#include "base/own_descriptors.h"
+#include "base/files/own_descriptors.h"
 
 #include <cerrno>
 #include <csignal>
@@ -20,9 +20,9 @@
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 
-#include "base/file_descriptor.h"
-#include "base/verified_descriptor.h"
-#include "base/wake_channel.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/verified_descriptor.h"
+#include "base/files/wake_channel.h"
 
 namespace cleave::base {
 namespace {

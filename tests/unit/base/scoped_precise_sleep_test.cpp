@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/scoped_thread_state.h"
+#include "base/threads/scoped_thread_state.h"
 
 namespace cleave::base {
 namespace {

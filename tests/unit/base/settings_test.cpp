@@ -1,4 +1,4 @@
-#include "base/settings.h"
+#include "base/settings/settings.h"
 
 #include <set>
 #include <string>
@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/number.h"
-#include "base/old_settings.h"
+#include "base/settings/old_settings.h"
+#include "base/text/number.h"
 #include "tests/kit/temporary_folder.h"
 
 namespace cleave::base {

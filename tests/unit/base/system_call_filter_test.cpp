@@ -1,5 +1,5 @@
 // Filters that a process puts itself under are noticed, those that it began with are not.
-#include "base/system_call_filter.h"
+#include "base/threads/system_call_filter.h"
 
 #include <array>
 #include <cerrno>
@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "base/verified_descriptor.h"
+#include "base/files/verified_descriptor.h"
 
 namespace cleave::base {
 namespace {

@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "base/socket_address.h"
 #include "tests/kit/temporary_folder.h"
 #include "tests/unit/monitor/test_client.h"

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "base/socket_address.h"
 #include "tests/kit/temporary_folder.h"
 

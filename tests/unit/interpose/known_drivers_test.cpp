@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/digest.h"
 #include "base/driver_platform.h"
+#include "base/text/digest.h"
 #include "interpose/drivers/probe_cache.h"
 
 namespace cleave::interpose {

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "base/registry_file.h"
+#include "base/files/registry_file.h"
 #include "tests/kit/temporary_folder.h"
 #include "tests/unit/turns/participant.h"
 #include "turns/report.h"

@@ -1,4 +1,4 @@
-#include "base/share.h"
+#include "base/settings/share.h"
 
 #include <string>
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/number.h"
+#include "base/text/number.h"
 #include "cleave/monitor.h"
 
 namespace cleave::client_0_1 {

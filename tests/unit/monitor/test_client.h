@@ -8,7 +8,7 @@
 
 #include <sys/socket.h>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "base/socket_address.h"
 
 namespace cleave::monitor {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/monitor_line.h"
+#include "base/text/monitor_line.h"
 
 namespace cleave::monitor {
 namespace {

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "neighbours/monitor_source.h"
 #include "tests/kit/temporary_folder.h"
 

@@ -19,8 +19,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "base/file_descriptor.h"
-#include "base/registry_file.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/registry_file.h"
 #include "neighbours/peers_source.h"
 #include "neighbours/registry_folder.h"
 #include "tests/kit/eventually.h"

@@ -16,7 +16,7 @@
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 
 namespace cleave::neighbours {
 namespace {

@@ -18,7 +18,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "base/fork_locks.h"
+#include "base/threads/fork_locks.h"
 #include "tests/kit/eventually.h"
 #include "tests/kit/threads.h"
 #include "tests/unit/remote/noise.h"

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "base/configuration.h"
+#include "base/settings/configuration.h"
 #include "remote/server/supervisor/places.h"
 #include "tests/kit/temporary_folder.h"
 

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-#include "base/discard.h"
+#include "base/files/discard.h"
 #include "daemon/peer_key.h"
 #include "remote/server/front/arrivals.h"
 #include "remote/server/front/printable.h"

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "base/no_destructor.h"
 
 #include <arpa/inet.h>

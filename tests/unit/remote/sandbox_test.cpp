@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "remote/server/sandbox/bubblewrap.h"
 #include "remote/server/sandbox/control_group.h"
 #include "remote/server/sandbox/identity.h"

@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-#include "base/discard.h"
+#include "base/files/discard.h"
 #include "remote/protocol/limits.h"
 #include "remote/server/memory/shared_memory.h"
 #include "remote/transport/descriptor_passing.h"

@@ -13,7 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "base/fork_locks.h"
+#include "base/threads/fork_locks.h"
 #include "tests/kit/temporary_folder.h"
 #include "turns/turns.h"
 

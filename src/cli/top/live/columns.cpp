@@ -6,7 +6,7 @@
 #include <compare>
 #include <tuple>
 
-#include "base/format.h"
+#include "base/text/format.h"
 
 namespace cleave::cli {
 namespace {

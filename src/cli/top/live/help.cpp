@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "base/format.h"
+#include "base/text/format.h"
 #include "cli/top/live/columns.h"
 
 namespace cleave::cli {

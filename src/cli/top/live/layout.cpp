@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/format.h"
+#include "base/text/format.h"
 #include "cli/top/live/help.h"
 #include "cli/top/live/history.h"
 
