@@ -6,7 +6,7 @@
 #include "tests/sim/driver/core/table.h"
 
 namespace cleave::sim {
-namespace {
+namespace event_functions {
 
 void wait_for_events(CallFrame& frame, cl_uint count, const cl_event* list) {
   require(count > 0 && list != nullptr, CL_INVALID_VALUE);
@@ -85,9 +85,9 @@ void set_user_event_status(CallFrame& frame, Event& event, cl_int status) {
   frame.state.timeline.end_now(event.command, status);
 }
 
-}  // namespace
+}  // namespace event_functions
 
-void add_event_functions(cl_icd_dispatch& table) {
+void event_functions::add(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clWaitForEvents, wait_for_events);
   SIM_IMPLEMENT(clGetEventInfo, answer_from<Event, event_rows>);
   SIM_IMPLEMENT(clGetEventProfilingInfo, profiling_info);

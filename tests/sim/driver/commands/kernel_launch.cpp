@@ -11,7 +11,7 @@
 #include "tests/sim/driver/programs/kernel_arguments.h"
 
 namespace cleave::sim {
-namespace {
+namespace launch_functions {
 
 std::string text_of_size(const Size3& size) {
   return '(' + std::to_string(size[0]) + ',' + std::to_string(size[1]) + ',' + std::to_string(size[2]) + ')';
@@ -111,9 +111,9 @@ void enqueue_native(CallFrame& frame, Queue& queue, void(CL_CALLBACK* function)(
   enqueue(frame, queue, std::move(spec), wait_list);
 }
 
-}  // namespace
+}  // namespace launch_functions
 
-void add_launch_functions(cl_icd_dispatch& table) {
+void launch_functions::add(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clEnqueueNDRangeKernel, enqueue_range);
   SIM_IMPLEMENT(clEnqueueTask, enqueue_task);
   SIM_IMPLEMENT(clEnqueueNativeKernel, enqueue_native);

@@ -4,7 +4,7 @@
 #include "tests/sim/driver/core/table.h"
 
 namespace cleave::sim {
-namespace {
+namespace ordering_functions {
 
 void flush(CallFrame& frame, cl_command_queue handle) { frame.state.timeline.flush(frame.state.get(handle)); }
 
@@ -44,9 +44,9 @@ void wait_for_events(CallFrame& frame, Queue& queue, cl_uint count, const cl_eve
   barrier_with_list(frame, queue, {count, waits, nullptr});
 }
 
-}  // namespace
+}  // namespace ordering_functions
 
-void add_ordering_functions(cl_icd_dispatch& table) {
+void ordering_functions::add(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clFlush, flush);
   SIM_IMPLEMENT(clFinish, finish);
   SIM_IMPLEMENT(clEnqueueMarkerWithWaitList, marker_with_list);

@@ -215,7 +215,7 @@ void refuse(Pointer& slot) {
   slot = &EntryPoint<function, Refusal<code>{}, Pointer>::call;
 }
 
-// In a function `void add_...(cl_icd_dispatch& table)`: `name` is done by `implementation`.
+// In a function `void ..._functions::add(cl_icd_dispatch& table)`: `name` is done by `implementation`.
 #define SIM_IMPLEMENT(name, ...) \
   ::cleave::sim::implement<::cleave::sim::Function::name, __VA_ARGS__>(table.name)
 

@@ -11,7 +11,7 @@
 #include "tests/sim/driver/platform/queue.h"
 
 namespace cleave::sim {
-namespace {
+namespace extension_functions {
 
 void suggested_local_size(CallFrame&, const Queue& queue, const Kernel& kernel, cl_uint dims,
                           const std::size_t* offset, const std::size_t* global, std::size_t* suggested) {
@@ -77,13 +77,14 @@ void* extension_address_for_platform(CallFrame& frame, cl_platform_id platform, 
   return extension_address(frame, name);
 }
 
-}  // namespace
+}  // namespace extension_functions
 
 void* icd_platform_ids_address() {
-  return entry_address<Function::clIcdGetPlatformIDsKHR, platform_ids, clIcdGetPlatformIDsKHR_fn>();
+  return extension_functions::entry_address<Function::clIcdGetPlatformIDsKHR, platform_ids,
+                                            clIcdGetPlatformIDsKHR_fn>();
 }
 
-void add_extension_functions(cl_icd_dispatch& table) {
+void extension_functions::add(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clGetExtensionFunctionAddress, extension_address);
   SIM_IMPLEMENT(clGetExtensionFunctionAddressForPlatform, extension_address_for_platform);
 }

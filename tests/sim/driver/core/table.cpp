@@ -18,26 +18,9 @@ cl_icd_dispatch refusing_table() {
 
 cl_icd_dispatch complete_table() {
   cl_icd_dispatch table = refusing_table();
-  add_platform_functions(table);
-  add_context_functions(table);
-  add_queue_functions(table);
-  add_memory_functions(table);
-  add_transfer_functions(table);
-  add_rect_functions(table);
-  add_map_functions(table);
-  add_image_functions(table);
-  add_image_transfer_functions(table);
-  add_sampler_functions(table);
-  add_svm_functions(table);
-  add_svm_command_functions(table);
-  add_program_functions(table);
-  add_build_functions(table);
-  add_kernel_functions(table);
-  add_kernel_info_functions(table);
-  add_launch_functions(table);
-  add_event_functions(table);
-  add_ordering_functions(table);
-  add_extension_functions(table);
+#define SIM_ADD(name) name##_functions::add(table);
+  SIM_FUNCTIONS(SIM_ADD)
+#undef SIM_ADD
   return table;
 }
 

@@ -8,26 +8,36 @@
 
 namespace cleave::sim {
 
-void add_platform_functions(cl_icd_dispatch& table);
-void add_context_functions(cl_icd_dispatch& table);
-void add_queue_functions(cl_icd_dispatch& table);
-void add_memory_functions(cl_icd_dispatch& table);
-void add_transfer_functions(cl_icd_dispatch& table);
-void add_rect_functions(cl_icd_dispatch& table);
-void add_map_functions(cl_icd_dispatch& table);
-void add_image_functions(cl_icd_dispatch& table);
-void add_image_transfer_functions(cl_icd_dispatch& table);
-void add_sampler_functions(cl_icd_dispatch& table);
-void add_svm_functions(cl_icd_dispatch& table);
-void add_svm_command_functions(cl_icd_dispatch& table);
-void add_program_functions(cl_icd_dispatch& table);
-void add_build_functions(cl_icd_dispatch& table);
-void add_kernel_functions(cl_icd_dispatch& table);
-void add_kernel_info_functions(cl_icd_dispatch& table);
-void add_launch_functions(cl_icd_dispatch& table);
-void add_event_functions(cl_icd_dispatch& table);
-void add_ordering_functions(cl_icd_dispatch& table);
-void add_extension_functions(cl_icd_dispatch& table);
+// Each file's functions are in a namespace of its own, so that all can be compiled as one: names such as `create` are in many.
+// clang-format off
+#define SIM_FUNCTIONS(X) \
+  X(platform) \
+  X(context) \
+  X(queue) \
+  X(memory) \
+  X(transfer) \
+  X(rect) \
+  X(map) \
+  X(image) \
+  X(image_transfer) \
+  X(sampler) \
+  X(svm) \
+  X(svm_command) \
+  X(program) \
+  X(build) \
+  X(kernel) \
+  X(kernel_info) \
+  X(launch) \
+  X(event) \
+  X(ordering) \
+  X(extension)
+// clang-format on
+#define SIM_DECLARE(name)             \
+  namespace name##_functions {        \
+    void add(cl_icd_dispatch& table); \
+  }
+SIM_FUNCTIONS(SIM_DECLARE)
+#undef SIM_DECLARE
 
 // What objects point to with cl_khr_icd 2: the two tags and no function.
 const cl_icd_dispatch& icd_v2_table();

@@ -6,7 +6,7 @@
 #include "tests/sim/driver/memory/memory.h"
 
 namespace cleave::sim {
-namespace {
+namespace rect_functions {
 
 Size3 size3(const std::size_t* values) { return {values[0], values[1], values[2]}; }
 
@@ -60,9 +60,9 @@ void copy(CallFrame& frame, Queue& queue, Memory& from, Memory& to, const std::s
   enqueue_transfer(frame, queue, CL_COMMAND_COPY_BUFFER_RECT, effect, wait_list);
 }
 
-}  // namespace
+}  // namespace rect_functions
 
-void add_rect_functions(cl_icd_dispatch& table) {
+void rect_functions::add(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clEnqueueReadBufferRect, read);
   SIM_IMPLEMENT(clEnqueueWriteBufferRect, write);
   SIM_IMPLEMENT(clEnqueueCopyBufferRect, copy);

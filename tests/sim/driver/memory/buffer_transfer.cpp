@@ -9,7 +9,7 @@
 #include "tests/sim/driver/memory/memory.h"
 
 namespace cleave::sim {
-namespace {
+namespace transfer_functions {
 
 void require_inside(const Memory& memory, std::size_t offset, std::size_t size) {
   require(size > 0 && offset <= memory.size && size <= memory.size - offset, CL_INVALID_VALUE);
@@ -84,9 +84,9 @@ void migrate(CallFrame& frame, Queue& queue, cl_uint objects, const cl_mem* list
       frame, queue, CL_COMMAND_MIGRATE_MEM_OBJECTS, [held] {}, wait_list);
 }
 
-}  // namespace
+}  // namespace transfer_functions
 
-void add_transfer_functions(cl_icd_dispatch& table) {
+void transfer_functions::add(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clEnqueueReadBuffer, read);
   SIM_IMPLEMENT(clEnqueueWriteBuffer, write);
   SIM_IMPLEMENT(clEnqueueCopyBuffer, copy);

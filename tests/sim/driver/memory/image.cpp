@@ -7,7 +7,7 @@
 #include "tests/sim/driver/memory/memory.h"
 
 namespace cleave::sim {
-namespace {
+namespace image_functions {
 
 cl_mem create_with_properties(CallFrame& frame, Context& context, const cl_mem_properties* properties,
                               cl_mem_flags flags, const cl_image_format* format, const cl_image_desc* desc,
@@ -83,9 +83,9 @@ void info(CallFrame&, const Memory& memory, InfoQuery query) {
   answer(image_rows, *memory.image, query);
 }
 
-}  // namespace
+}  // namespace image_functions
 
-void add_image_functions(cl_icd_dispatch& table) {
+void image_functions::add(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clCreateImage, create);
   SIM_IMPLEMENT(clCreateImageWithProperties, create_with_properties);
   SIM_IMPLEMENT(clCreateImage2D, create_2d);

@@ -10,7 +10,7 @@
 #include "tests/sim/driver/memory/memory.h"
 
 namespace cleave::sim {
-namespace {
+namespace image_transfer_functions {
 
 // How the box lies in the program's memory: tight unless pitches are given.
 Layout host_layout(const ImageBox& box, std::size_t row_pitch, std::size_t slice_pitch) {
@@ -110,9 +110,9 @@ void fill(CallFrame& frame, Queue& queue, Memory& image, const void* colour, con
   enqueue_transfer(frame, queue, CL_COMMAND_FILL_IMAGE, effect, wait_list);
 }
 
-}  // namespace
+}  // namespace image_transfer_functions
 
-void add_image_transfer_functions(cl_icd_dispatch& table) {
+void image_transfer_functions::add(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clEnqueueReadImage, read);
   SIM_IMPLEMENT(clEnqueueWriteImage, write);
   SIM_IMPLEMENT(clEnqueueCopyImage, copy);

@@ -15,7 +15,7 @@
 #include "tests/sim/driver/memory/memory.h"
 
 namespace cleave::sim {
-namespace {
+namespace map_functions {
 
 constexpr cl_map_flags writing = CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
 
@@ -97,9 +97,9 @@ void unmap(CallFrame& frame, Queue& queue, Memory& memory, void* pointer, WaitLi
   std::erase(memory.mappings, mapping);
 }
 
-}  // namespace
+}  // namespace map_functions
 
-void add_map_functions(cl_icd_dispatch& table) {
+void map_functions::add(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clEnqueueMapBuffer, map_buffer);
   SIM_IMPLEMENT(clEnqueueMapImage, map_image);
   SIM_IMPLEMENT(clEnqueueUnmapMemObject, unmap);

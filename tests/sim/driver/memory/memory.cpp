@@ -17,6 +17,10 @@ constexpr std::size_t sub_buffer_alignment = 128;  // CL_DEVICE_MEM_BASE_ADDR_AL
 
 bool at_most_one(cl_mem_flags flags) { return (flags & (flags - 1)) == 0; }
 
+}  // namespace
+
+namespace memory_functions {
+
 cl_mem create_with_properties(CallFrame& frame, Context& context, const cl_mem_properties* properties,
                               cl_mem_flags flags, std::size_t size, void* host_pointer) {
   require(properties == nullptr || *properties == 0, CL_INVALID_PROPERTY);
@@ -83,7 +87,7 @@ void set_destructor_callback(CallFrame& frame, cl_mem handle, void(CL_CALLBACK* 
   memory.on_destruction.emplace_back([=] { notify(handle, user_data); });
 }
 
-}  // namespace
+}  // namespace memory_functions
 
 void check_memory_flags(cl_mem_flags flags) {
   constexpr cl_mem_flags known =
@@ -134,7 +138,7 @@ void require_host_writes(const Memory& memory) {
   require((memory.flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS)) == 0, CL_INVALID_OPERATION);
 }
 
-void add_memory_functions(cl_icd_dispatch& table) {
+void memory_functions::add(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clCreateBuffer, create);
   SIM_IMPLEMENT(clCreateBufferWithProperties, create_with_properties);
   SIM_IMPLEMENT(clCreateSubBuffer, create_sub_buffer);

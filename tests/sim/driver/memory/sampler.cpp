@@ -3,7 +3,7 @@
 #include "tests/sim/driver/core/table.h"
 
 namespace cleave::sim {
-namespace {
+namespace sampler_functions {
 
 std::shared_ptr<Sampler> make_sampler(CallFrame& frame, Context& context) {
   require(frame.state.options.images, CL_INVALID_OPERATION);
@@ -50,9 +50,9 @@ constexpr InfoRow<Sampler> sampler_rows[] = {
     {CL_SAMPLER_PROPERTIES, [](const Sampler& sampler) { return sampler.properties; }},
 };
 
-}  // namespace
+}  // namespace sampler_functions
 
-void add_sampler_functions(cl_icd_dispatch& table) {
+void sampler_functions::add(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clCreateSampler, create);
   SIM_IMPLEMENT(clCreateSamplerWithProperties, create_with_properties);
   SIM_IMPLEMENT(clRetainSampler, retain<Sampler>);

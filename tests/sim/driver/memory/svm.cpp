@@ -4,7 +4,7 @@
 #include "tests/sim/driver/core/table.h"
 
 namespace cleave::sim {
-namespace {
+namespace svm_functions {
 
 void* allocate(CallFrame& frame, cl_context context, cl_svm_mem_flags flags, std::size_t size,
                cl_uint alignment) {
@@ -25,9 +25,9 @@ void free(CallFrame& frame, cl_context context, void* pointer) {
   frame.state.svm.erase(static_cast<std::byte*>(pointer));
 }
 
-}  // namespace
+}  // namespace svm_functions
 
-void add_svm_functions(cl_icd_dispatch& table) {
+void svm_functions::add(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clSVMAlloc, allocate);
   SIM_IMPLEMENT(clSVMFree, free);
 }

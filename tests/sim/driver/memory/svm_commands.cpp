@@ -7,7 +7,7 @@
 #include "tests/sim/driver/memory/byte_box.h"
 
 namespace cleave::sim {
-namespace {
+namespace svm_command_functions {
 
 using FreeNotify = void(CL_CALLBACK*)(cl_command_queue, cl_uint, void*[], void*);
 
@@ -67,9 +67,9 @@ void migrate(CallFrame& frame, Queue& queue, cl_uint pointers, const void** list
   enqueue_transfer(frame, queue, CL_COMMAND_SVM_MIGRATE_MEM, nullptr, wait_list);
 }
 
-}  // namespace
+}  // namespace svm_command_functions
 
-void add_svm_command_functions(cl_icd_dispatch& table) {
+void svm_command_functions::add(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clEnqueueSVMFree, free);
   SIM_IMPLEMENT(clEnqueueSVMMemcpy, copy);
   SIM_IMPLEMENT(clEnqueueSVMMemFill, fill);

@@ -3,7 +3,7 @@
 #include "tests/sim/driver/core/table.h"
 
 namespace cleave::sim {
-namespace {
+namespace context_functions {
 
 using Notify = void(CL_CALLBACK*)(const char*, const void*, std::size_t, void*);
 
@@ -62,9 +62,9 @@ void set_destructor_callback(CallFrame& frame, cl_context handle,
   context.on_destruction.emplace_back([=] { notify(handle, user_data); });
 }
 
-}  // namespace
+}  // namespace context_functions
 
-void add_context_functions(cl_icd_dispatch& table) {
+void context_functions::add(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clCreateContext, create);
   SIM_IMPLEMENT(clCreateContextFromType, create_from_type);
   SIM_IMPLEMENT(clRetainContext, retain<Context>);

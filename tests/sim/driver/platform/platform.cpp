@@ -8,7 +8,7 @@
 #include "tests/sim/driver/platform/device_info.h"
 
 namespace cleave::sim {
-namespace {
+namespace platform_functions {
 
 constexpr InfoRow<Options> platform_rows[] = {
     {CL_PLATFORM_PROFILE, [](const Options&) { return "FULL_PROFILE"; }},
@@ -105,13 +105,13 @@ void both_timers(CallFrame& frame, cl_device_id device, cl_ulong* device_time, c
 void unload_compiler(CallFrame&) {}
 void unload_platform_compiler(CallFrame& frame, cl_platform_id platform) { frame.state.get(platform); }
 
-}  // namespace
+}  // namespace platform_functions
 
 void platform_ids(CallFrame& frame, cl_uint entries, cl_platform_id* platforms, cl_uint* count) {
   answer_list<cl_platform_id>({handle_of(frame.state.platform)}, entries, platforms, count);
 }
 
-void add_platform_functions(cl_icd_dispatch& table) {
+void platform_functions::add(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clGetPlatformIDs, platform_ids);
   SIM_IMPLEMENT(clGetPlatformInfo, platform_info);
   SIM_IMPLEMENT(clGetDeviceIDs, device_ids);

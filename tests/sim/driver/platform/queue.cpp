@@ -7,7 +7,7 @@
 #include "tests/sim/driver/core/table.h"
 
 namespace cleave::sim {
-namespace {
+namespace queue_functions {
 
 // Of cl_khr_priority_hints and cl_khr_throttle_hints (CL/cl_ext.h names them only in some versions).
 constexpr cl_queue_properties priority = 0x1096;
@@ -63,22 +63,23 @@ void set_property(CallFrame&, Queue& queue, cl_command_queue_properties flags, c
   queue.flags = enable != CL_FALSE ? queue.flags | flags : queue.flags & ~flags;
 }
 
-}  // namespace
+}  // namespace queue_functions
 
 cl_command_queue create_queue_with_properties(CallFrame& frame, Context& context, Device& device,
                                               const cl_queue_properties* properties) {
   cl_command_queue_properties flags = 0;
   auto list = property_list(properties);
   for (std::size_t i = 0; i + 1 < list.size(); i += 2) {
-    const bool hint = frame.state.options.queue_hints && (list[i] == priority || list[i] == throttle);
+    const bool hint = frame.state.options.queue_hints &&
+                      (list[i] == queue_functions::priority || list[i] == queue_functions::throttle);
     require(list[i] == CL_QUEUE_PROPERTIES || list[i] == CL_QUEUE_SIZE || hint, CL_INVALID_VALUE);
     if (list[i] == CL_QUEUE_PROPERTIES) flags = list[i + 1];
     if (frame.wants_text()) frame.note(std::to_string(list[i]) + '=' + std::to_string(list[i + 1]));
   }
-  return make_queue(frame, context, device, flags, std::move(list));
+  return queue_functions::make_queue(frame, context, device, flags, std::move(list));
 }
 
-void add_queue_functions(cl_icd_dispatch& table) {
+void queue_functions::add(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clCreateCommandQueue, create);
   SIM_IMPLEMENT(clCreateCommandQueueWithProperties, create_queue_with_properties);
   SIM_IMPLEMENT(clRetainCommandQueue, retain<Queue>);

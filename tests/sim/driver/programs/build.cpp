@@ -8,7 +8,7 @@
 #include "tests/sim/driver/programs/spirv.h"
 
 namespace cleave::sim {
-namespace {
+namespace build_functions {
 
 using Notify = void(CL_CALLBACK*)(cl_program, void*);
 
@@ -134,9 +134,9 @@ void build_info(CallFrame&, const Program& program, const Device& device, InfoQu
   answer(build_rows, program, query);
 }
 
-}  // namespace
+}  // namespace build_functions
 
-void add_build_functions(cl_icd_dispatch& table) {
+void build_functions::add(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clBuildProgram, build);
   SIM_IMPLEMENT(clCompileProgram, compile);
   SIM_IMPLEMENT(clLinkProgram, link);

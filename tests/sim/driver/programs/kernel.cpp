@@ -8,7 +8,7 @@
 #include "tests/sim/driver/programs/kernel_arguments.h"
 
 namespace cleave::sim {
-namespace {
+namespace kernel_functions {
 
 std::shared_ptr<Kernel> make_kernel(Program& program, const KernelSignature& signature) {
   auto kernel = program.state.make<Kernel>();
@@ -62,9 +62,9 @@ void set_exec_info(CallFrame& frame, cl_kernel handle, cl_kernel_exec_info name,
   require(name == CL_KERNEL_EXEC_INFO_SVM_PTRS, CL_INVALID_OPERATION);
 }
 
-}  // namespace
+}  // namespace kernel_functions
 
-void add_kernel_functions(cl_icd_dispatch& table) {
+void kernel_functions::add(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clCreateKernel, create);
   SIM_IMPLEMENT(clCreateKernelsInProgram, create_all);
   SIM_IMPLEMENT(clCloneKernel, clone);

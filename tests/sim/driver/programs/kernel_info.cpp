@@ -5,7 +5,7 @@
 #include "tests/sim/driver/core/table.h"
 
 namespace cleave::sim {
-namespace {
+namespace kernel_info_functions {
 
 constexpr InfoRow<Kernel> kernel_rows[] = {
     {CL_KERNEL_FUNCTION_NAME, [](const Kernel& kernel) { return kernel.signature.name; }},
@@ -61,9 +61,9 @@ void arg_info(CallFrame&, const Kernel& kernel, cl_uint index, InfoQuery query) 
   answer(argument_rows, parameter, query);
 }
 
-}  // namespace
+}  // namespace kernel_info_functions
 
-void add_kernel_info_functions(cl_icd_dispatch& table) {
+void kernel_info_functions::add(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clGetKernelInfo, answer_from<Kernel, kernel_rows>);
   SIM_IMPLEMENT(clGetKernelWorkGroupInfo, work_group_info);
   SIM_IMPLEMENT(clGetKernelArgInfo, arg_info);

@@ -13,7 +13,7 @@
 #include "tests/sim/driver/programs/spirv.h"
 
 namespace cleave::sim {
-namespace {
+namespace program_functions {
 
 constexpr std::string_view binary_magic = "CLEAVE-SIM-BINARY 1 ";
 
@@ -204,9 +204,9 @@ void set_specialization(CallFrame& frame, cl_program handle, cl_uint, std::size_
   require(size > 0 && value != nullptr, CL_INVALID_VALUE);
 }
 
-}  // namespace
+}  // namespace program_functions
 
-void add_program_functions(cl_icd_dispatch& table) {
+void program_functions::add(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clCreateProgramWithSource, with_source);
   SIM_IMPLEMENT(clCreateProgramWithBinary, with_binary);
   SIM_IMPLEMENT(clCreateProgramWithIL, with_il);
