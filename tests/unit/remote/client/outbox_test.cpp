@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include "memory_stream.h"
+#include "tests/unit/remote/memory_stream.h"
 
 namespace cleave::remote::client {
 namespace {
