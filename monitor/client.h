@@ -1,5 +1,5 @@
-// One client of the daemon's. It is sent the newest total only: changes that come before it has accepted the last one replace
-// each other. So whatever a client does, it costs one line of output, a few bytes of input, and small kernel buffers.
+// One client of the daemon. It is sent only the newest total: a change replaces an earlier one that the client has not
+// accepted yet. So whatever a client does, it costs one line of output, a few bytes of input, and small kernel buffers.
 //
 // For the event loop's thread. Kept alive by its owner and by its own pending operations.
 #pragma once

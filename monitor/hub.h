@@ -51,8 +51,8 @@ class Hub final : public ClientOwner {
 
   explicit Hub(HubOptions options);
 
-  // Admits a new client of this peer. Beyond the limits it takes the place of another (daemon/peer_shares.h), or is closed; either is
-  // sent a "bye".
+  // Admits a new client of this peer. Beyond the limits either it takes the place of another client
+  // (daemon/peer_shares.h), or it is closed itself; the one that is closed is sent a "bye".
   void admit(daemon::Stream stream, const daemon::Peer& peer);
 
   // As in the options, from now on; no client is disconnected.

@@ -16,7 +16,7 @@ inline constexpr const char* kEntryPoint = "clGetPlatformIDs";
 struct ObjectFacts {
   ElfW(Addr) base = 0;  // what the linker adds to its addresses
   bool is_cleave = false;
-  // Linked with -z nodefaultlib: neither default folders nor what the cache has of them.
+  // Linked with -z nodefaultlib: the linker searches neither the default folders nor the cache's entries from them.
   bool skips_defaults = false;
   bool has_opencl = false;  // defines clGetPlatformIDs
   // Defines clIcdGetPlatformIDsKHR, as drivers do; loaders and tracers lack it.

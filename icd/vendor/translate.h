@@ -55,7 +55,7 @@ Result error_result(cl_int error, Parameters... parameters) {
   }
 }
 
-// The end of a function that creates an object, and cannot.
+// What a function that creates an object returns on failure.
 template <OpenClHandle Handle>
 Handle fail(cl_int error, cl_int* error_ret) {
   if (error_ret != nullptr) *error_ret = error;
@@ -95,7 +95,7 @@ struct HandleArgument {
   void end() {}
 };
 
-// The same where null stands for something.
+// The same for a parameter whose null has a meaning.
 template <OpenClHandle Handle>
 struct NullableHandleArgument {
   Object* object;

@@ -12,8 +12,8 @@
 //
 // Where no domain has such statistics the host's pressure-stall information is used instead, if the
 // hypervisor is on this host: x is the share of the sample in which some process waited for a processor (Linux,
-// Documentation/accounting/psi.rst: "some" of /proc/pressure/cpu). That counts other processes than the domains too, so it is the
-// larger.
+// Documentation/accounting/psi.rst: "some" of /proc/pressure/cpu). That includes processes other than the domains, so
+// it is larger.
 //
 // Smoothed: p += (1 − exp(−t / kSmoothing)) × (x − p) for a sample of length t; the first is used as it is. After a step p has
 // covered 63 % of it after one second, and 95 % after three.

@@ -51,15 +51,15 @@ class Pacer {
  public:
   virtual ~Pacer() = default;
 
-  // Called once before the first wait. The program flushes the queues of its wait list only after its call, which waits
-  // before that, so this flushes them.
+  // Called once before the first wait. Flushes the queues of the wait list: the program may intend to flush them only
+  // after this call, which waits before that.
   virtual void flush_upstream(std::span<const cl_event> wait_list) noexcept = 0;
 
   // How many slices the next command may stand for, if they form one box.
   virtual std::size_t slices_at_once() noexcept { return 1; }
 
-  // Waits for the latest command, which has been flushed, or only until the next one may be enqueued. It stands for so many
-  // slices.
+  // Waits for the latest command, which has been flushed and stands for `slices` slices, or only until the next one may
+  // be enqueued.
   virtual WaitResult wait(cl_event command, std::size_t slices) noexcept = 0;
 };
 

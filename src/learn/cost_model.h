@@ -6,9 +6,9 @@
 // nothing, since the device is kept busy; slices that are too short to fill it cost much). So between two measured
 // numbers the loss lies below the straight line between them, and a number on that line is safe to try.
 //
-// Measured times are noisy, and noise only ever adds. So the smallest times count, corrected by what the smallest of
-// so few is expected to exceed the true time. A few outliers do no harm, and the spread of the times says how certain
-// the loss is.
+// Measured times are noisy, and noise only ever adds. So the smallest times count, reduced by the amount by which the
+// smallest of so few is expected to exceed the true time. A few outliers do no harm, and the spread of the times says
+// how certain the loss is.
 //
 // Not thread-safe. Nothing here calls OpenCL, reads a clock or allocates.
 #pragma once
@@ -35,11 +35,11 @@ struct Choice {
   double loss = 0;         // expected
 };
 
-// Which numbers may be used of which the loss is not known.
+// Which numbers of slices may be used although their loss is not known.
 enum class Search : std::uint8_t {
   none,  // only what is known
-  climb,  // up to twice the largest number of which is known that it stays within the budget: no experiments, since
-          // each number is computed when it is needed
+  climb,  // up to twice the largest number that is known to stay within the budget: no experiments, since each number
+          // is computed when it is needed
   trials,  // also those that may cost much more, so that the largest number is found in a few launches
 };
 

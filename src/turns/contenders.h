@@ -52,8 +52,8 @@ class Contenders {
 // Whether a participant requests the device that is within its cap and does not share the limits of `slot`.
 [[nodiscard]] bool others_want_it(const View& state, std::uint32_t slot, Ns now);
 
-// How much device time a cap allows beyond itself: `burst`, what may be owed before one is held back; and `late`, what one
-// may have later that it could have had while others had the device.
+// How much device time a participant may have beyond its cap: `burst` may be owed before it is held back; `late` may be
+// made up for afterwards if others had the device meanwhile.
 struct Tolerance {
   Ns burst;
   Ns late;
@@ -66,8 +66,8 @@ void charge_caps(const View& state, std::uint32_t slot, Ns from, Ns until, Toler
 [[nodiscard]] bool has_company_in_tenant(const View& state, std::uint32_t slot);
 [[nodiscard]] std::uint64_t left_of_tenant(const View& state, std::uint32_t slot);
 
-// What `slot`, which owed as `then` says at `since`, can owe at most if the device was its tenant's until `until`, or, if it is not
-// later than `since`, not at all.
+// Limits what `slot` owes to what is possible: it owed what `then` says at `since`, and its tenant had the device until
+// `until`, or not at all if that is not later than `since`.
 void confine_caps(const View& state, std::uint32_t slot, const Participant& then, Ns since, Ns until,
                   Tolerance tolerance);
 

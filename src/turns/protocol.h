@@ -13,8 +13,8 @@
 //     becomes idle; and it never depends on a process that does not run.
 //
 // A policy may make participants wait for their caps although the device has no holder. Each checks again by itself
-// when it may have the device, and at least once per lease; also while another one holds the device, which may leave it
-// without a holder before.
+// when its cap allows it the device, and at least once per lease. It does so even while another one holds the device,
+// since the holder may leave before then.
 //
 // A step may be interrupted for good (its process is killed) between the writing of the entries and that of the header; the
 // tests check that too.
@@ -78,8 +78,8 @@ class Protocol {
     return ask(state, self, now, liveness);
   }
 
-  // None of those that have got the device has sent a heartbeat for a while: all other requests are dropped, except the
-  // holder's, whose lease ends. Live participants request the device again when they check, within a lease.
+  // To be called when no holder has sent a heartbeat for a while. Drops all other requests except the holder's, whose
+  // lease ends. Live participants request the device again when they check, within a lease.
   void pass_over_others(View state, Self self) const;
 
   // The holder is at a slice boundary, with nothing on the device any more: it goes on, or waits for its next turn.
@@ -91,10 +91,10 @@ class Protocol {
   // The holder has nothing to do. It keeps the device for `grace`, unless somebody should have it before.
   [[nodiscard]] Answer idle(View state, Self self, Ns grace, Ns now, const Liveness& liveness) const;
 
-  // The participant's weight is another one from now on.
+  // Changes the participant's weight.
   void weigh(View state, Self self, std::uint32_t weight, Ns now) const;
 
-  // The participant's cap is another one from now on. What it has had before is forgotten.
+  // Changes the participant's cap. What it has had before is forgotten.
   void limit(View state, Self self, std::uint16_t cap, bool borrows, Ns now) const;
 
   // The holder has left the device idle for `idle` of its turn.

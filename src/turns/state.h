@@ -70,7 +70,8 @@ struct Participant {
 };
 static_assert(sizeof(Participant) == 240);
 
-// What the processes of a tenant that have left, or ended, have had. Those without a tenant are one, with the id 0.
+// What the processes of a tenant that have left, or ended, have used. Processes without a tenant count as one tenant,
+// with the id 0.
 struct TenantTotals {
   std::uint64_t tenant = 0;
   std::uint64_t used = 0;  // device time, ns
@@ -84,7 +85,7 @@ struct TenantTotals {
   friend bool operator==(const TenantTotals&, const TenantTotals&) = default;
 };
 static_assert(sizeof(TenantTotals) == 120);
-// What is beyond is counted for those without a tenant.
+// Further tenants are counted with those that have none.
 inline constexpr unsigned kMaxTenants = 64;
 
 struct Header {
@@ -123,15 +124,15 @@ struct View {
 // weight do not overflow.
 inline constexpr std::int64_t kMaxSpread = std::int64_t{1} << 42;
 
-// A class is owed, of its least share, and owes at most so much device time (scheduler.h).
+// The most device time of its least share that a class may be owed, and that it may owe (scheduler.h).
 inline constexpr Ns kMostOwed = 20'000'000;
 inline constexpr Ns kMostOwing = 1'000'000'000;
 
 // The longest wait for a cap: debts beyond that are forgiven.
 inline constexpr Ns kLongestPause = 60'000'000'000;
 
-// Replaces everything that cannot be by something that can: indices beyond the array, unknown classes, weights of 0, times in
-// the future, and virtual times too far from those of their class.
+// Replaces impossible values by possible ones: indices beyond the array, unknown classes, weights of 0, times in the
+// future, and virtual times too far from those of their class.
 void sanitize(View state, Ns now);
 
 [[nodiscard]] inline bool exists(const View& state, std::uint32_t slot) {
@@ -141,7 +142,7 @@ void sanitize(View state, Ns now);
   return exists(state, slot) && state.participants[slot].asks != 0;
 }
 
-// Of times that are not negative; no more than there can be.
+// Requires: neither time is negative. The sum saturates.
 [[nodiscard]] inline Ns sum_of(Ns a, Ns b) {
   constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<Ns>::max() / 2);
   return static_cast<Ns>(std::min(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b), kMost));

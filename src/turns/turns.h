@@ -75,8 +75,8 @@ class Turns {
   // child has not joined, whatever its parent had.
   virtual bool enter(std::string& problem);
   virtual void leave() noexcept;
-  // The same when the process exits, perhaps in a signal handler in the middle of a step. Then, or in the middle of another
-  // thread's, the next step leaves, at most a lease later; if there is none, the others notice by themselves.
+  // The same when the process exits, perhaps in a signal handler. If this or another thread is in the middle of a step,
+  // the next step leaves, at most a lease later; if there is no next step, the others notice by themselves.
   virtual void leave_at_exit() noexcept;
 
   // Whether this process takes part. Not any more if begin() or yield() could not wait.
@@ -95,20 +95,20 @@ class Turns {
     return company_->periods.load(std::memory_order_relaxed);
   }
 
-  // From now on; until then the weight of the options counts. Also while other threads wait in begin(). Cheap if it is the same.
-  // `divisor`: for the present only a part of it counts, which by itself is no intent.
+  // Replaces the weight that the options gave; also while other threads wait in begin(). Cheap if nothing changes.
+  // `divisor`: only this part of the weight counts for the present, which by itself is no intent.
   virtual void set_weight(std::uint32_t weight, std::uint32_t divisor = 1) noexcept;
 
   // The same for the cap.
   virtual void set_cap(std::uint16_t cap, bool borrows) noexcept;
 
   [[nodiscard]] virtual bool begin() noexcept;
-  // The device was held and idle for so long since the latest turn began, for which no cap has to pay. In a turn no more is
-  // believed, all in all, than it has lasted.
+  // Since the latest turn began, the device was held but idle for this long, which is not charged to the cap. At most
+  // the duration of the turn is believed in total.
   virtual void credit(Ns idle) noexcept;
-  // When the turn began in which the latest begin() or yield() has got the device.
+  // When the turn began in which the latest begin() or yield() got the device.
   [[nodiscard]] Ns turn_began() const noexcept { return turn_began_.load(std::memory_order_relaxed); }
-  // How long before these returned that was, where another process waits for the device.
+  // How long before their return that was, if another process waits for the device on behalf of this one.
   [[nodiscard]] virtual Ns grant_delay() const noexcept { return 0; }
   // Whether the device should be passed on now. Also sends a heartbeat.
   [[nodiscard]] virtual bool should_yield() noexcept;
@@ -146,7 +146,8 @@ class Turns {
   void credit(View state, Ns idle, Ns now) CLEAVE_REQUIRES(mutex_);
   void show_settings(View state) const CLEAVE_REQUIRES(mutex_);
   [[nodiscard]] bool is_mine(const View& state) const CLEAVE_REQUIRES(mutex_);
-  // An atomic step of this participant's own, in whose entry only what it knows and what can be is left.
+  // An atomic step of this participant. Before it, what others must not change in its entry is restored, and impossible
+  // values are corrected.
   template <typename Step>
   bool update(Step step) CLEAVE_REQUIRES(mutex_);
   void leave_file() CLEAVE_REQUIRES(mutex_);
@@ -156,7 +157,7 @@ class Turns {
     return options_.declared || own_weight_ != kDefaultWeight || cap_ != 0 ||
            options_.priority != Priority::normal;
   }
-  // Makes `step` and, while it says so, waits. Joins again where the entry is gone.
+  // Makes `step`, and waits for as long as its answers say so. Joins again if the entry is gone.
   template <typename Step>
   bool step_and_wait(Step step, const std::atomic<int>* interrupt = nullptr) CLEAVE_REQUIRES(mutex_);
 

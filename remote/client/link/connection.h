@@ -61,7 +61,7 @@ namespace cleave::remote::client {
 // The error of calls whose connection has ended.
 inline constexpr cl_int kConnectionLost = CL_DEVICE_NOT_AVAILABLE;
 
-// What a command has besides its body and data. Without a queue it is no command of a queue, and not counted in windows.
+// What a command has besides its body and data. A command without a queue does not count in the windows.
 struct CommandHeader {
   Id queue = 0;
   Id event = 0;
@@ -121,9 +121,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   enum class FlushTiming { soon, now };
 
   [[nodiscard]] bool alive() const { return !closed_.load(std::memory_order_acquire); }
-  // Whether it also still has its socket, which the program may have closed unnoticed so far.
+  // Whether it is alive and still has its socket, which the program may have closed unnoticed.
   [[nodiscard]] bool is_usable() const { return alive() && stream_->is_ours(); }
-  // By which it has been opened.
+  // The address with which it was opened.
   [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] const wire::Welcome& welcome() const { return *welcome_; }
   [[nodiscard]] std::chrono::nanoseconds round_trip() const { return round_trip_; }
@@ -306,7 +306,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     unawaited_.fetch_add(static_cast<unsigned>(by), std::memory_order_relaxed);
   }
 
-  // Makes the server send something, which wakes threads in wait() to see what this process itself has done.
+  // Makes the server send something, so that threads in wait() wake up and see what this process itself has done.
   void wake_waiters();
 
   // Counts the program's user events that are not set yet: commands behind them wait for the program.
@@ -453,14 +453,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::chrono::milliseconds heartbeat_;
   base::WakeChannel wake_;                // wakes the watcher
   std::atomic<bool> should_read_{false};  // what for, but for a flush
-  // When it is to flush, by the steady clock; 0: it does not watch for that. And the watcher's: for which it last has.
+  // When the watcher is to flush, by the steady clock; 0: it does not watch for that. And, for the watcher only, the
+  // due time for which it last flushed.
   std::atomic<std::chrono::steady_clock::rep> flush_due_{0};
   std::chrono::steady_clock::rep flushed_due_ = 0;
 
   std::atomic<Id> next_id_{1};
   std::atomic<bool> closed_{false};             // nothing new begins
-  std::atomic<bool> closed_by_program_{false};  // its descriptor, which has not been said yet
-  std::atomic<bool> ended_{false};              // and all that was pending has been failed
+  std::atomic<bool> closed_by_program_{false};  // the program closed the descriptor; not reported yet
+  std::atomic<bool> ended_{false};              // all that was pending has failed
   std::shared_ptr<Connection> self_in_child_;   // keeps the object alive in a forked child
 
   base::Mutex reservations_mutex_ CLEAVE_ACQUIRED_BEFORE(out_mutex_);

@@ -6,10 +6,10 @@
 // commands need have run: an Operation represents what has been decided, and later commands wait for the operations that
 // they depend on.
 //
-// A command may fail or never be sent. If it was to modify contents, its server has them as they were before, migrated there
-// if need be. If it was to replace all contents (PendingOverwrite), nothing was migrated: then the replicas that were current
-// before are so again, unless other commands have modified the contents that were never written. Until such a command has
-// ended, its server's replica is not given to others.
+// A command may fail or never be sent. If it was to modify contents, its server has the previous contents, which were
+// migrated there if need be. If it was to replace all contents (PendingOverwrite), nothing was migrated. Then the
+// replicas that were current before are current again, unless later commands have modified what was never written.
+// Until such a command has ended, its server's replica is not passed on to other servers.
 //
 // Not thread-safe: guarded by the mutex of the CoherenceDomain, which the functions require.
 #pragma once

@@ -1,8 +1,8 @@
 // Makes the handshakes of new connections, each in a thread of its own, and passes on those that are admitted. It holds
 // the clients' secrets and the TLS key.
 //
-// Thread-safe. Its threads end with their connections, or with the process, which waits for none of them: it is never destroyed
-// before.
+// Thread-safe. Its threads end with their connections or with the process, which does not wait for them. So the greeter
+// is never destroyed before the process ends.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ struct Arrival {
 
 class Greeter {
  public:
-  // `why` the client has been refused; empty: it has been introduced, and admitted, or waits for a place. Called once, in any
-  // thread.
+  // `why`: the reason why the client was refused; empty: it has been introduced, and is admitted or waits for a place.
+  // Called once, on any thread.
   using Ended = std::function<void(const std::string& why)>;
 
   // Reads the files for TLS that `options` name, which must outlive this. `control` leads to the supervisor. Throws OptionError.

@@ -112,7 +112,7 @@ bool write_request(const SessionContext& session, const WantedBuild& build, Buil
 void report_untried() {
   static std::atomic<bool> reported{false};
   if (!reported.exchange(true))
-    log_line("builds have no limits: the driver cannot make one in a process of its own");
+    log_line("builds have no limits: the driver cannot build in a separate process");
 }
 
 cl_int failure_of(ipc::TrialWork work) {

@@ -26,7 +26,7 @@ class Block {
   Block() = default;
   Block(Staging& staging, std::byte* data, std::size_t size, std::size_t capacity)
       : staging_(&staging), data_(data), size_(size), capacity_(capacity) {}
-  // Memory that is there for as long as `owner` is.
+  // Memory that lives as long as `owner` does.
   Block(std::shared_ptr<const void> owner, std::byte* data, std::size_t size)
       : owner_(std::move(owner)), data_(data), size_(size) {}
   Block(Block&& other) noexcept { *this = std::move(other); }

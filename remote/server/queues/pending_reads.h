@@ -35,8 +35,9 @@ struct CommandPart {
   std::uint64_t at = 0;       // offset of a part's data in the read
   bool more = false;          // other parts follow
   Block data;                 // empty: it is in shared memory
-  // What has to live until the end: that memory which the command uses is pinned, or arrays that were passed to the driver. It
-  // should have copied these; NVIDIA's keeps the pointer of clEnqueueMigrateMemObjects while the command waits for a user event.
+  // What has to live until the end: the pinning of memory that the command uses, or arrays that were passed to the
+  // driver. A driver should copy these, but NVIDIA's keeps the pointer of clEnqueueMigrateMemObjects while the command
+  // waits for a user event.
   std::shared_ptr<const void> kept;
 };
 

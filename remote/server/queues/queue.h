@@ -54,8 +54,7 @@ struct RingSlot {
   std::atomic<bool> is_returned{false};
 };
 
-// A command of the driver's that is in flight. One command of the client's may be several of these; the last of them `ends`
-// it.
+// A command in flight in the driver. One command of the client may consist of several of these; the last one `ends` it.
 struct Pending : CommandPart {
   std::uint64_t event_id = 0;  // not 0: a Completion is sent
   bool is_read = false;
@@ -82,7 +81,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
     bool profiling = false;
   };
 
-  // That many ended commands, or bytes, are reported in a frame of their own.
+  // As soon as this many ended commands or bytes have gathered, they are reported in a frame of their own.
   struct ReportThresholds {
     std::uint64_t commands = 0;
     std::uint64_t bytes = 0;
@@ -101,7 +100,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
 
   [[nodiscard]] const QueueInfo& info() const { return info_; }
   [[nodiscard]] cl_command_queue handle() const { return info_.handle; }
-  // Of the memory that its commands use, for as long as it lives. For the reading thread.
+  // Memory that its commands use and that stays pinned for as long as the queue lives. For the reading thread.
   [[nodiscard]] bool has_pinned() const { return pinned_.has_value(); }
   [[nodiscard]] bool keeps_pinned() const { return pinned_.has_value() && *pinned_ != nullptr; }
   void keep_pinned(std::shared_ptr<const void> pinned) { pinned_ = std::move(pinned); }

@@ -62,7 +62,7 @@ void FrontProcess::set_credentials(CredentialFiles files) {
   if (!control_.is_open()) return;
   // One that does not read is stuck, and the server must not be.
   if (wait_for(control_.get(), POLLOUT, kNoWait) && send_credentials()) return;
-  log_line("the front does not take the clients' secrets; it is started again");
+  log_line("the front does not accept the clients' secrets and is restarted");
   end();
 }
 
@@ -102,7 +102,7 @@ void FrontProcess::answer(const Newcomer& newcomer, ipc::Answer answer, std::str
     return ipc::CreateVerdict(builder, newcomer.introduction.id, answer, builder.CreateString(why));
   });
   if (send_packet_now(control_.get(), verdict)) return;
-  log_line("the front does not answer; it is started again");
+  log_line("the front does not answer and is restarted");
   end();
 }
 

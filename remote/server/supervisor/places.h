@@ -35,7 +35,7 @@ enum class Obstacle : std::uint8_t {
   clients,      // too many
   peer,         // too many of its address or user
   sessions,     // too many of its name
-  other_names,  // are served, or wait since before: nothing keeps their workers apart
+  other_names,  // clients of other names are served or came first, and nothing keeps workers apart
 };
 
 // The newcomer's obstacle among those that are served. `lost`: places that are taken by processes that cannot be ended.
@@ -44,8 +44,8 @@ Obstacle obstacle_for(const Introduction& newcomer, const std::vector<Occupant>&
 // For the client's user.
 std::string text_of(Obstacle obstacle, const std::string& tenant);
 
-// Clients that wait until there is a place, in the order in which they have come. Half of those who may wait are of one peer at
-// most, and half of one name.
+// Clients that wait for a place, in their order of arrival. One peer may take at most half of the list, and so may one
+// name.
 class WaitingList {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -61,7 +61,7 @@ class WaitingList {
   [[nodiscard]] bool has_place_for(const Introduction& newcomer) const;
   void add(Newcomer newcomer, Time until) { waiting_.push_back({std::move(newcomer), until}); }
   [[nodiscard]] const std::vector<Entry>& all() const { return waiting_; }
-  // Every waiting client has the grant of its name from now on.
+  // Gives every waiting client the current grant of its name.
   void renew(const NamedGrants& named) {
     for (Entry& each : waiting_) named.renew(each.newcomer.introduction.grant);
   }

@@ -121,7 +121,7 @@ int run_broker() {
     const char sign = 'l';
     static_cast<void>(!::write(STDOUT_FILENO, &sign, sizeof sign));
   });
-  if (!why.empty()) log_line("the limits of a client cannot be kept, so that it is disconnected: " + why);
+  if (!why.empty()) log_line("a client is disconnected, since its limits cannot be enforced: " + why);
   std::_Exit(why.empty() ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 

@@ -51,12 +51,12 @@ class Workers {
   // A message of the front's, if its worker is still there.
   void forward(MessageForWorker message);
 
-  // Adds what is to be polled, and then, after poll(), takes note of what has happened.
+  // Adds the descriptors to be polled; and, after poll(), handles what has happened on them.
   void add_to(std::vector<pollfd>& polled);
   void handle(const std::vector<pollfd>& polled);
   // Reaps workers that have ended, and kills those that should have. Does not wait.
   void reap();
-  // When one has to be killed, or its messages may be read again.
+  // When the next worker has to be killed, or messages of one may be read again.
   [[nodiscard]] Time next_deadline() const;
   // Ends all, and waits for that for a short time.
   void stop();
@@ -65,7 +65,7 @@ class Workers {
   [[nodiscard]] std::vector<Occupant> served() const;
   // Whether workers of clients with other names are about to end.
   [[nodiscard]] bool others_are_ending(const std::string& tenant) const;
-  // Those that have been killed and do not end.
+  // The number of workers that have been killed and do not end.
   [[nodiscard]] std::size_t unkillable() const;
 
  private:
@@ -83,10 +83,10 @@ class Workers {
     }
   };
 
-  // How fast a worker's messages, and what it writes to its standard error, are read: it may be anybody's code, and each costs the
-  // supervisor, and often the front, processor time. What comes faster waits in the pipe, and its sender with it once that is full;
-  // nothing is lost. The burst is more than a client's transfers from server to server need, each of which takes some, with
-  // connections to be made in between.
+  // How fast a worker's messages and its standard error are read. A worker may run anybody's code, and each message
+  // costs the supervisor, and often the front, processor time. What comes faster waits in the pipe, and once that is
+  // full its sender waits, too; nothing is lost. The burst exceeds what a client's transfers from server to server
+  // need: each takes some messages, with connections to be made in between.
   struct MessageRate : base::RateLimit {
     MessageRate() : RateLimit(std::chrono::milliseconds(1), 128) {}
   };

@@ -78,7 +78,7 @@ constexpr OldSetting kOldSettings[] = {
      "unix:PATH, tcp:HOST:PORT or vsock:CID:PORT, where cleave-monitord listens"},
     {"CLEAVE_MAX_AGE", "neighbours.max_age", "a count holds for 10 seconds without confirmation"},
     {"CLEAVE_STALE", "neighbours.stale", "the last count holds until there is another"},
-    {"CLEAVE_MAX_VMS", "neighbours.max_count", "of a source 256 VMs are believed; CLEAVE_VMS may say more"},
+    {"CLEAVE_MAX_VMS", "neighbours.max_count", "a source may report at most 256 VMs; CLEAVE_VMS may be larger"},
     {"CLEAVE_MONITOR_TRUST", "neighbours.trust", "CLEAVE_NEIGHBOURS=trust:system or trust:any",
      apply_monitor_trust, "system, owner or any"},
     {"CLEAVE_EXPLAIN", "observe.explain", "CLEAVE_STATS=explain", apply_explain, "true or false"},

@@ -99,8 +99,8 @@ void report_loaders(const DoctorRequest& request, const Installation& cleave, Re
   const ChildResult under_cleave = observed(request, true);
   for (const ChildResult* child : {&native, &under_cleave}) {
     if (child->end == ChildResult::End::timed_out) {
-      report.note("it was ended after the time of --timeout",
-                  "give it more, if it needs longer to use OpenCL");
+      report.note("it was ended when --timeout had passed",
+                  "raise --timeout if it needs longer to use OpenCL");
     }
     if (child->end == ChildResult::End::not_started)
       return report.problem("it " + child->outcome_text(), "check the name, PATH and the file's mode");
@@ -113,8 +113,7 @@ void report_loaders(const DoctorRequest& request, const Installation& cleave, Re
   report.note("natively: " + (before.empty() ? "none" : before));
   report.note("under Cleave: " + (with.empty() ? "none" : with));
   if (by_path) {
-    report.note("its calls reach that one by its path: Cleave is in the loader's layer",
-                "see \"Loader\" above");
+    report.note("it opens that loader by its path: Cleave is in the loader's layer", "see \"Loader\" above");
   }
   if (before == with) return report.ok("Cleave changes nothing about the loader");
   const char* const named = std::getenv("CLEAVE_NEXT");

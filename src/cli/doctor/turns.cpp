@@ -98,7 +98,7 @@ void report_takers(const std::string& name, const SharedDevice& device, Report& 
   const std::size_t ended = device.takers.size() - alive;
   if (ended != 0) {
     report.note(name + ": " + std::to_string(ended) + (ended == 1 ? " process has" : " processes have") +
-                " ended without leaving; the next one that joins or launches takes care of that");
+                " ended without leaving; the next one that joins or launches removes what is left");
   }
   if (alive >= turns::kMaxParticipants) {
     report.problem(name + ": " + std::to_string(alive) + " processes share it, and there is room for no more",

@@ -32,7 +32,7 @@ fs::path user_file() {
   const char* const home = std::getenv("HOME");
   if (config != nullptr && *config == '/') return fs::path(config) / "environment.d/50-cleave.conf";
   if (home != nullptr && *home == '/') return fs::path(home) / ".config/environment.d/50-cleave.conf";
-  throw IcdError("HOME is not set: it is to say where the user's files are");
+  throw IcdError("HOME is not set, so the folder of the user's files is unknown");
 }
 
 std::string library_of(const LayerRequest& request) {

@@ -151,7 +151,7 @@ std::optional<int> run_program_step(const SlurmSessionRequest& request, ServersS
     }
     if (!servers.has_ended()) continue;
     if (program.status()) break;
-    std::fputs("cleave: a server of this job has ended before the program, which ends, too\n", stderr);
+    std::fputs("cleave: a server of this job has ended before the program; the program is ended\n", stderr);
     program.end(0ms);
     return std::nullopt;
   }

@@ -8,11 +8,11 @@
 //   - The queue's gate is closed, so that what the program enqueues there next comes after the last slice.
 //   - Calls that remove or change what the launch uses wait for it: the last release of the queue, a release of the
 //     kernel or of any memory object, setting its arguments (the role `withdraws` in opencl/functions.def).
-//   - If a later slice and the remainder are refused, the error is that of the next call for this queue, as that of a command
-//     that has failed is.
+//   - If a later slice and the remainder are refused, the next call for this queue returns the error, as it does for a
+//     command that has failed.
 //
-// Nothing is fed in programs that a driver may call back, since that may be on the feeder's thread, and the program may wait for
-// the feeder meanwhile or change what the launch uses; nor in those that may use functions which we do not know.
+// Nothing is fed in programs that a driver may call back: the callback may run on the feeder's thread, and wait for the
+// feeder or change what the launch uses. Nor is anything fed in programs that may use functions unknown to us.
 //
 // Thread-safe. Does not throw. No lock is held while a launch is fed.
 #pragma once
@@ -64,11 +64,12 @@ class Feeder {
   Feeder& operator=(const Feeder&) = delete;
   ~Feeder();
 
-  // Runs `task` on the feeder's thread; returns what it returns, or CL_SUCCESS as soon as it says so. Empty, and then the task
-  // has not run: there is no thread, or it feeds a launch that another thread made or that is on another queue.
+  // Runs `task` on the feeder's thread. Returns the task's result, or CL_SUCCESS as soon as the task says so. Empty if
+  // the task has not run: there is no thread, or it feeds a launch that another thread made or is on another queue.
   std::optional<cl_int> run(cl_command_queue queue, cl_kernel kernel, std::unique_ptr<Task> task) noexcept;
 
-  // Whether a launch is being fed whose call has returned, and whether it uses this. True for a moment longer. Two loads at most.
+  // Whether a launch whose call has returned is being fed, and whether it is on this queue or of this kernel. Stays
+  // true for a moment after that. At most two loads.
   [[nodiscard]] bool feeds() const noexcept { return feeding_.load(std::memory_order_acquire); }
   [[nodiscard]] bool feeds(cl_command_queue queue) const noexcept {
     return feeds() && queue_.load(std::memory_order_relaxed) == queue;
@@ -81,8 +82,8 @@ class Feeder {
   // enqueued at once (Gate). Returns at once on the feeder's own thread.
   void wait() noexcept { wait(false); }
 
-  // A call for the queue comes next: waits for its launch, and returns the error of one that could not be enqueued to its
-  // end, once; else CL_SUCCESS.
+  // To be called before a call for the queue. Waits for the queue's launch; returns, once, the error of a launch that
+  // could not be enqueued completely, else CL_SUCCESS.
   [[nodiscard]] cl_int settle(cl_command_queue queue) noexcept {
     const bool is_idle = !feeds() && !has_errors_.load(std::memory_order_relaxed);
     return is_idle ? CL_SUCCESS : settle_busy(queue);
@@ -93,7 +94,7 @@ class Feeder {
     }
   }
 
-  // Nothing more is fed from now on. What is being fed is enqueued at once, and waited for.
+  // Feeds nothing more. Enqueues at once what is being fed, and waits for that.
   void stop() noexcept;
   // The process exits: the same, and waits up to a second for what is being fed. Requires: nothing holds it back any
   // more.

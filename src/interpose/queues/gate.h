@@ -4,8 +4,8 @@
 // Every call that enqueues something passes the queue's gate, and a split launch closes it while it enqueues slices.
 // Closing never waits for threads inside (one of them may be in a blocking call that waits for this thread): if there
 // is one, the launch is not split. Threads that arrive at a closed gate wait; the owner sees their number and stops
-// pacing. Not so for the thread whose launch it is, if another one enqueues that for it (launch/feeder.h): as in its own call it
-// would wait anyway.
+// pacing. The thread that made the launch is an exception if another one enqueues it (launch/feeder.h): in its own call
+// it would have waited anyway.
 //
 // Queues are mapped to gates by address. If two queues share a gate, a launch is not split now and then.
 //
@@ -92,8 +92,8 @@ class alignas(64) Gate {
   base::FirstThread first_;
   std::atomic<int> closed_{0};
   std::atomic<int> waiting_{0};
-  // Whether the first thread may announce itself by stores. `ending`: no longer, but those before may not be visible yet. Only a thread
-  // that has closed the gate changes this.
+  // Whether the first thread may announce itself by stores. `ending`: no longer, but its earlier stores may not be
+  // visible yet. Changed only by a thread that has closed the gate.
   enum class Stores : std::uint8_t { none, allowed, ending };
   std::atomic<Stores> stores_{Stores::none};
   std::atomic<pthread_t> owner_{};

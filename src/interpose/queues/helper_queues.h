@@ -98,7 +98,7 @@ class HelperQueues {
   // flushed only then.
   void queue_released(cl_command_queue queue, Retired& retired) noexcept;
 
-  // How many of the references to `context` that the driver counts are our helpers.
+  // How many of the driver's references to `context` are held by our helpers.
   cl_uint internal_references(cl_context context) noexcept;
 
  private:

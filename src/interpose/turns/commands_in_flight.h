@@ -1,8 +1,9 @@
-// What of this process is on a device in its turns, as far as that is known: commands with events, in the order in which they were
-// enqueued, and those without that came after the last of them, whose ends are guessed. Measures what has ended.
+// The commands of this process that are on a device in its turns, as far as known: those with events, in the order in
+// which they were enqueued, and those without events that came after the last of these. The ends of the latter are
+// guessed. Measures commands that have ended.
 //
-// Externally synchronised. Calls the driver for nothing. What may release an event, which may call the program back and it us, is
-// kept until take_unreleased().
+// Externally synchronised. Never calls the driver. Events are kept until take_unreleased(), since releasing one may
+// call the program back, and the program us.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +60,7 @@ class CommandsInFlight {
   explicit CommandsInFlight(TurnCosts& costs) : costs_(costs) { unreleased_.reserve(64); }
 
   [[nodiscard]] bool is_empty() const { return flight_.empty() && unmarked_.count == 0; }
-  // Of commands with events; the others follow.
+  // The number of commands with events; those without come after them.
   [[nodiscard]] std::size_t size() const { return flight_.size(); }
   [[nodiscard]] const Unmarked& unmarked() const { return unmarked_; }
   // Require: size() > 0.
@@ -79,7 +80,7 @@ class CommandsInFlight {
 
   // `event`: of the command, or empty. `is_shared`: other launches are being made at the same time.
   void add(const TurnCommand& command, launch::Event event, turns::Ns at, bool is_shared);
-  // What was enqueued without turns may be on the device still, before the first command of a turn.
+  // Before the first command of a turn, commands that were enqueued without turns may still be on the device.
   void expect_backlog() { has_backlog_ = true; }
 
   // The oldest has ended, at `at`; measured or not.
@@ -113,7 +114,7 @@ class CommandsInFlight {
   std::deque<InFlight> flight_;
   Unmarked unmarked_;
   turns::Ns last_end_ = 0;         // when the command before the oldest one has ended
-  turns::Ns launch_end_ = 0;       // when the launch before that of the oldest one has
+  turns::Ns launch_end_ = 0;       // when the launch before the oldest one's has ended
   turns::Ns unmarked_before_ = 0;  // when a command was enqueued behind some without an event
   bool has_backlog_ = false;
   bool ran_dry_ = false;

@@ -68,21 +68,21 @@ class DeviceTurn {
     return part_.load(std::memory_order_relaxed) == Part::joined && contended();
   }
 
-  // Without what is guarded by the lock if another thread has that, or this one, in a signal handler.
+  // Leaves out what the lock guards if the lock is held (perhaps by this thread, if called in a signal handler).
   [[nodiscard]] observe::TurnFigures report();
 
   // Whether the process holds the device.
   [[nodiscard]] bool held() const noexcept { return holder_.holds(); }
 
-  // Joins when called for the first time. False if there are no turns on this device, and then contended() is false; the call
-  // that finds that out sets `problem`.
+  // Joins when called for the first time. False if there are no turns on this device; contended() is then false, too,
+  // and the first such call sets `problem`.
   bool enter(std::string& problem) noexcept;
   // Weight or cap have changed.
   void follow_limits() noexcept;
   // Passes the device on and leaves permanently.
   void leave() noexcept;
 
-  // A wait of the program has ended: for everything on `queue`, or, if that is null, for something.
+  // The program has finished a wait: for everything on `queue`, or, if `queue` is null, for something unspecified.
   void settle(cl_command_queue queue) noexcept;
 
   // For a launch whose TurnUse holds the device:
@@ -94,7 +94,8 @@ class DeviceTurn {
   launch::WaitResult make_room(Room room, base::Nanoseconds expected,
                                const std::atomic<int>* abort = nullptr) noexcept;
   [[nodiscard]] Pace pace() const noexcept { return pace_for(turns_->haste_of_others()); }
-  // Whether the device has been idle although there was more to enqueue, since the last call: commands are shorter than expected.
+  // Whether, since the last call, the device has been idle although there was more to enqueue: commands are shorter
+  // than expected.
   [[nodiscard]] bool ran_dry() noexcept;
   // Changes whenever the device has been passed on.
   [[nodiscard]] std::uint64_t turn() const noexcept { return holder_.turn(); }
