@@ -57,6 +57,7 @@ bool TurnPacer::begin(plan::LaunchMethod& method, std::size_t slices, const std:
   start_ = p_.clock.now();
   turn_ = use_->turn();
   method = held_back(method, use_->pace().in_flight);
+  room_ = method.mode == plan::Mode::pipelined ? Room::for_slices : Room::for_ordered_slices;
   return true;
 }
 
@@ -97,7 +98,7 @@ launch::WaitResult TurnPacer::wait(cl_event command, std::size_t slices) noexcep
   const std::uint64_t turn = use_->turn();
   const base::Nanoseconds waited = use_->log().waited();
   const base::Nanoseconds start = p_.clock.now();
-  const launch::WaitResult how = use_->make_room(Room::for_slices, slice_, abort_);
+  const launch::WaitResult how = use_->make_room(room_, slice_, abort_);
   // What another thread of the process has begun to wait for before counts from here.
   others_ += std::min(use_->log().waited() - waited, p_.clock.now() - start);
   if (how != launch::WaitResult::complete) return how;

@@ -52,6 +52,7 @@ class TurnPacer final : public LaunchPacer {
   TurnUse& use_;
   Feeder::Caller* const caller_;
   std::size_t slices_ = 0;
+  Room room_ = Room::for_ordered_slices;
   const std::atomic<int>* abort_ = nullptr;
   base::Nanoseconds slice_{0};  // what one is expected to take; 0: nothing is known yet
   // Once the window is full, slices are enqueued as fast as earlier ones end.

@@ -18,6 +18,8 @@ constexpr Ns kMostUnmarked = 250'000;
 constexpr unsigned kMostUnmarkedCommands = 64;
 // So many commands with events are in flight at most, however short they are expected to be: they may not be.
 constexpr std::size_t kMostInFlight = 32;
+// A slice that is kept back is enqueued so long before those before it are expected to end.
+constexpr Ns kAhead = 200'000;
 // By which part of it an estimate becomes less that has turned out to be too long.
 constexpr int kLess = 8;
 
@@ -31,12 +33,25 @@ Ns CommandsInFlight::expected_end() const {
 }
 
 bool CommandsInFlight::has_room(Room room, Ns expected, const Pace& pace) const {
-  const auto add = [](Ns sum, const InFlight& each) { return sum + or_unknown(each.expected); };
-  const Ns work = std::accumulate(flight_.begin(), flight_.end(), unmarked_.expected, add);
+  return is_within_window(room, expected, pace) || flight_.size() < pace.in_flight;
+}
+
+bool CommandsInFlight::is_within_window(Room room, Ns expected, const Pace& pace) const {
   const Ns window = (room == Room::for_launch ? pace.launches : pace.window).count();
-  if (flight_.size() < kMostInFlight && work + or_unknown(expected) <= window) return true;
-  const bool is_coarse = expected > pace.longest_ahead.count();
-  return flight_.size() < (is_coarse ? 1 : pace.in_flight);
+  return flight_.size() < kMostInFlight && work() + or_unknown(expected) <= window;
+}
+
+Ns CommandsInFlight::work() const {
+  const auto add = [](Ns sum, const InFlight& each) { return sum + or_unknown(each.expected); };
+  return std::accumulate(flight_.begin(), flight_.end(), unmarked_.expected, add);
+}
+
+Ns CommandsInFlight::earliest(Room room, Ns expected, const Pace& pace) const {
+  const bool is_kept_back = room != Room::for_launch && !flight_.empty() &&
+                            expected > pace.longest_ahead.count() && !is_within_window(room, expected, pace);
+  if (!is_kept_back) return 0;
+  const Ns ahead = room == Room::for_slices ? std::max(kAhead, expected / 2) : kAhead;
+  return oldest_began() + work() - ahead;
 }
 
 bool CommandsInFlight::wants_event(const TurnCommand& next, const Pace& pace) const {

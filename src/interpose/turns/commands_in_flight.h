@@ -75,6 +75,10 @@ class CommandsInFlight {
   [[nodiscard]] turns::Ns expected_end() const;
   // Whether another one may be enqueued that takes `expected`, or 0 if that is unknown.
   [[nodiscard]] bool has_room(Room room, turns::Ns expected, const Pace& pace) const;
+  // When it should be, if there is room; 0: at once. A slice that is longer than others should have to wait for is kept back until what is
+  // on the device is about to end, since they would wait for both. One that may run alongside that, until half of it is over: the
+  // last work-groups of a slice leave most of the device idle.
+  [[nodiscard]] turns::Ns earliest(Room room, turns::Ns expected, const Pace& pace) const;
   // Whether the next one, for which the program wants no event, should have one.
   [[nodiscard]] bool wants_event(const TurnCommand& next, const Pace& pace) const;
 
@@ -107,6 +111,8 @@ class CommandsInFlight {
   void reset_in_child() noexcept;
 
  private:
+  [[nodiscard]] bool is_within_window(Room room, turns::Ns expected, const Pace& pace) const;
+  [[nodiscard]] turns::Ns work() const;  // what all are expected to take
   void observe_oldest(turns::Ns end);
   [[nodiscard]] turns::Ns likely_end(turns::Ns running_at, turns::Ns at) const;
 

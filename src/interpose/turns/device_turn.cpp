@@ -213,7 +213,10 @@ launch::WaitResult DeviceTurn::wait_for_room(base::MutexLock& lock, Room room, N
     // Another thread of the program waits for the device, perhaps for longer than this one may.
     while (holder_.is_changing() && !is_set(abort)) holder_.wait_for_change(lock, kMillisecond);
     if (holder_.is_changing() || !holder_.holds()) return WaitResult::aborted;
-    if (flight_.has_room(room, expected, pace())) break;
+    if (flight_.has_room(room, expected, pace())) {
+      if (is_set(abort) || !keeps_back(room, expected)) break;
+      continue;
+    }
     const Ns early =
         room == Room::for_launch ? std::min(kEarlyLaunch, flight_.oldest().expected / 4) : kEarly;
     const WaitResult how = wait_for_oldest(early, abort);
@@ -221,6 +224,22 @@ launch::WaitResult DeviceTurn::wait_for_room(base::MutexLock& lock, Room room, N
   }
   if (is_set(abort)) return WaitResult::aborted;
   return !holder_.is_wanted_back() || pass_on(abort) ? WaitResult::complete : WaitResult::aborted;
+}
+
+// Until commands before it are about to end, or have. False if it need not be; otherwise some time has passed.
+bool DeviceTurn::keeps_back(Room room, Ns expected) {
+  const Ns left = flight_.earliest(room, expected, pace()) - holder_.now();
+  if (left <= 0) return false;
+  holder_.mutex.unlock();
+  {
+    const base::ScopedPreciseSleep undisturbed;
+    clock_.sleep_for(base::Nanoseconds(std::min(left, kMillisecond)));
+  }
+  holder_.mutex.lock();
+  if (left > kMillisecond) return true;
+  collect(CommandsInFlight::Measured::no);
+  if (flight_.is_empty()) flight_.note_dry();
+  return true;
 }
 
 // Others should have the device: waits until the commands on it are about to end, passes it on, and waits until it

@@ -127,6 +127,7 @@ class DeviceTurn {
   bool change_holder(Change change) CLEAVE_REQUIRES(holder_.mutex);
   launch::WaitResult wait_for_room(base::MutexLock& lock, Room room, turns::Ns expected,
                                    const std::atomic<int>* abort) CLEAVE_REQUIRES(holder_.mutex);
+  bool keeps_back(Room room, turns::Ns expected) CLEAVE_REQUIRES(holder_.mutex);
   bool pass_on(const std::atomic<int>* abort) CLEAVE_REQUIRES(holder_.mutex);
   launch::WaitResult wait_for_oldest(turns::Ns early, const std::atomic<int>* abort)
       CLEAVE_REQUIRES(holder_.mutex);

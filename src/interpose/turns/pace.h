@@ -17,12 +17,13 @@ inline constexpr base::Nanoseconds kTurnSlice{62'500};
 // What is enqueued in so many commands or more is measured by these.
 inline constexpr std::size_t kMeasuredByCommands = 4;
 
-// What is to be enqueued: some slices of a launch, or a whole one.
-enum class Room : std::uint8_t { for_slices, for_launch };
+// What is to be enqueued: some slices of a launch, which may run alongside those before them or have to follow them, or a whole launch.
+enum class Room : std::uint8_t { for_slices, for_ordered_slices, for_launch };
 
 // A command is as many slices as take about `command`, and `in_flight` of them are on the device, or as many as take `window`
-// together; of slices or launches longer than `longest_ahead`, one. Of whole launches, those that take `launches` together: the end of
-// each is noticed some hundredths or tenths of a millisecond late, and the device must have something to do until then.
+// together; of slices longer than `longest_ahead`, a second one only when the one before is about to end. Of whole launches, those that
+// take `launches` together: the end of each is noticed some hundredths or tenths of a millisecond late, and the device must have
+// something to do until then.
 struct Pace {
   base::Nanoseconds command;
   std::size_t in_flight;
