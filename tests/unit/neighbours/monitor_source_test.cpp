@@ -20,7 +20,8 @@ base::Address nowhere() { return *base::parse_address("unix:/nonexistent/socket"
 // A monitor, and the source's connection to it of the first second.
 struct Connected {
   template <class... More>
-  explicit Connected(bool required, More... more) : source({listener.address()}, required, 1, more...) {
+  explicit Connected(bool required, More... more)
+      : listener(), source({listener.address()}, required, 1, more...) {
     source.step(1s);
     EXPECT_TRUE(listener.answer());
   }
