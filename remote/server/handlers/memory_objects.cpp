@@ -193,9 +193,10 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
   const auto try_image = [&](void* contents, cl_int* error) {
     return session.cl.clCreateImage(context, message.flags(), &format, &desc, contents, error);
   };
-  if (message.trial() != wire::Trial::no)
+  if (message.trial() != wire::Trial::no) {
     return try_creation(session, command, message.trial(), bytes_of(desc, kMaxElement), CL_INVALID_IMAGE_SIZE,
                         try_image);
+  }
   const auto element = probe_element_size(session, context, format);
   const std::uint64_t size = bytes_of(desc, element.value_or(1));
   if (size == UINT64_MAX) return session.reply(command, message.id(), CL_INVALID_IMAGE_SIZE);
