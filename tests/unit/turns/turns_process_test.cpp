@@ -1,7 +1,10 @@
 // Participants in processes of their own, that are killed, stopped, forked, or live in other containers or as other users.
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <sched.h>
+#include <string>
 
 #include <gtest/gtest.h>
 #include <sys/mount.h>
@@ -163,19 +166,19 @@ std::unique_ptr<OtherProcess> process_in_namespaces(
 }
 
 TEST_F(TurnsOfProcesses, AContainerWithProcessIdsOfItsOwnTakesPart) {
+  const std::string end_it = folder.file("end it");
   const auto container = process_in_namespaces([&](const OtherProcess::Say& say) {
     Member* const member = new Member(options);
     say(member->joined && member->turns.begin() ? 'h' : 'n');
-    // Killed without this process's doing, as by a container's end.
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
-    kill(getpid(), SIGKILL);
-    _exit(0);  // process 1 cannot kill itself
+    while (!std::filesystem::exists(end_it)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    _exit(0);  // without leaving
   });
   const char said = container->next();
   if (said == 'u') GTEST_SKIP() << "user namespaces are not permitted here";
   ASSERT_EQ(said, 'h');
   Member member(options);
   EXPECT_EQ(member.turns.snapshot()[0].pid, 1U);
+  std::ofstream(end_it).put('!');
   EXPECT_TRUE(member.turns.begin());
 }
 
