@@ -51,8 +51,9 @@ std::optional<std::vector<ExpandedToken>> MacroExpander::expand(std::span<const 
 
 std::optional<std::vector<ExpandedToken>> MacroExpander::run(Expanded open) {
   Expanded done;
-  for (; !open.empty(); --steps_left_) {
-    if (failed_ || steps_left_ == 0 || open.size() > steps_left_) return std::nullopt;
+  while (!open.empty()) {
+    if (failed_ || open.size() > steps_left_) return std::nullopt;
+    --steps_left_;  // before arguments are expanded, which may take all that are left
     ExpandedToken token = open.back();
     open.pop_back();
     if (token.kind != Token::Kind::name || !replace(token, open)) done.push_back(token);
