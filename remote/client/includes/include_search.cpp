@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <fcntl.h>
 #include <filesystem>
 #include <optional>
 #include <set>
-#include <unistd.h>
 #include <utility>
 
+#include "base/files/file_descriptor.h"
+#include "base/files/own_descriptors.h"
 #include "base/files/regular_file.h"
 #include "remote/client/includes/build_options.h"
 #include "remote/client/includes/directives.h"
@@ -18,9 +20,11 @@
 namespace cleave::remote::client {
 namespace {
 
+// By opening it, as compilers find out.
 bool is_readable_file(const std::string& path) {
   std::error_code error;
-  return std::filesystem::is_regular_file(path, error) && ::access(path.c_str(), R_OK) == 0;
+  return std::filesystem::is_regular_file(path, error) &&
+         base::FileDescriptor(base::open_own(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY)).is_open();
 }
 
 std::string current_folder() {
